@@ -1,3 +1,7 @@
-//! The command line of specplan.
+//! The command line of specplan: parse, run, exit.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    specplan::cli::main()
+}

@@ -1,0 +1,46 @@
+//! The command line: verbs, flags, files, exit codes. The only place that prints.
+//!
+//! stdout is the result, byte for byte the same for the same input; stderr is the conversation.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod args;
+mod check;
+mod completions;
+mod exit;
+mod explain;
+mod explain_presets;
+mod output;
+mod plots;
+mod reference;
+mod run;
+mod schema;
+mod validate;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Verb};
+
+/// Parses the command line and runs the verb.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return exit::usage(&error),
+    };
+    let done = match cli.verb {
+        Verb::Run(args) => run::run(&args),
+        Verb::Validate(args) => validate::run(&args),
+        Verb::Check(args) => check::run(&args),
+        Verb::Explain(args) => explain::run(&args),
+        Verb::Schema(args) => schema::run(&args),
+        Verb::Completions(args) => completions::run(&args),
+    };
+    exit::finish(done)
+}
+
+/// The clap definition, for completions, man page and generated reference.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}

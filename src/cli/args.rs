@@ -1,0 +1,244 @@
+//! The clap definition of every verb.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Verbs in their groups, as the help lists them; a test holds that each verb stands in exactly one.
+pub(super) const GROUPS: &[(&str, &[&str])] = &[
+    ("Ask", &["run"]),
+    ("Measure", &["validate"]),
+    ("Files", &["check", "explain", "schema", "completions"]),
+];
+
+const TEMPLATE: &str = "\
+{about}
+
+Usage: specplan <VERB> [OPTIONS]
+
+Ask:
+  run          does speculation pay here, why, and what would have to change
+Measure:
+  validate     predictions beside measurements, with errors
+Files:
+  check        every fault of scenario and calibration files
+  explain      a term, a scenario key, an error code, the presets
+  schema       JSON Schema of the scenario file or of the JSON report
+  completions  shell completions or the man page
+
+Options:
+{options}
+
+Start with:
+  specplan run scenarios/kimi-k2.5-eagle3-8x-rtx-pro-6000.yaml
+  specplan run my.yaml --set 'speculation.verify.time=15 ms' --plots out/
+  specplan VERB --help     options and examples of a verb
+";
+
+/// Does speculative decoding pay on this box, and if not, what would have to change?
+#[derive(Debug, Parser)]
+#[command(name = "specplan", version, about, help_template = TEMPLATE, disable_help_subcommand = true)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    #[command(hide = true)]
+    Run(RunArgs),
+    #[command(hide = true)]
+    Validate(ValidateArgs),
+    #[command(hide = true)]
+    Check(CheckArgs),
+    #[command(hide = true)]
+    Explain(ExplainArgs),
+    #[command(hide = true)]
+    Schema(SchemaArgs),
+    #[command(hide = true)]
+    Completions(CompletionsArgs),
+}
+
+/// Formats of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For reading, 80 columns.
+    Text,
+    /// The contract for other programs; `specplan schema report` describes it.
+    Json,
+    /// One row per quantity.
+    Csv,
+    /// For issues and wikis.
+    Markdown,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set; CLICOLOR_FORCE forces it.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Where the result goes.
+#[derive(Debug, Args)]
+pub(super) struct OutputArgs {
+    /// Format of the result
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(super) format: Format,
+    /// Write the result to a file instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// No notes on stderr, only errors
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+    /// Colour
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(super) color: ColorChoice,
+}
+
+/// Answer scenarios: verdict, breakdown, break-evens, what-ifs, diagnosis
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  specplan run scenarios/kimi-k2.5-eagle3-8x-rtx-pro-6000.yaml
+  specplan run scenarios/observed-only.yaml -f json
+  specplan run my.yaml --set 'speculation.verify.execution=graph' --plots out/
+  specplan run my.yaml --unset baseline.observed --unset speculation.observed \\
+      --unset speculation.verify.observed        # the model alone
+  specplan run scenarios/*.yaml -f markdown -o report.md
+  specplan run my.yaml --fail-below 1.0           # exit 1 where speculation loses")]
+pub(super) struct RunArgs {
+    /// Scenario files
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) overrides: OverrideArgs,
+    /// Draw the plots into this folder, as SVG and PNG
+    #[arg(long, value_name = "DIR")]
+    pub(super) plots: Option<PathBuf>,
+    /// Exit with 1 if any speedup is below this
+    #[arg(long, value_name = "SPEEDUP")]
+    pub(super) fail_below: Option<f64>,
+    /// Seed of random draws; named in the report
+    #[arg(long, default_value_t = 1)]
+    pub(super) seed: u64,
+    #[command(flatten)]
+    pub(super) out: OutputArgs,
+}
+
+/// Changes of a scenario from the command line.
+#[derive(Debug, Args)]
+pub(super) struct OverrideArgs {
+    /// Set a key of the scenario, dotted as in the file (repeatable)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(super) set: Vec<String>,
+    /// Remove a key of the scenario (repeatable)
+    #[arg(long = "unset", value_name = "KEY")]
+    pub(super) unset: Vec<String>,
+}
+
+/// Find every fault of scenario and calibration files
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  specplan check scenarios/*.yaml calibration/*.yaml
+  specplan check my.yaml || echo faulty           # exit 1 on faults")]
+pub(super) struct CheckArgs {
+    /// Scenario or calibration files
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    /// Only faults, no line per sound file
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+    /// Colour
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(super) color: ColorChoice,
+}
+
+/// Explain a term, a scenario key, an error code, or list the presets
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  specplan explain accept-length
+  specplan explain S012
+  specplan explain speculation.verify.time
+  specplan explain presets
+  specplan explain                                # all topics")]
+pub(super) struct ExplainArgs {
+    /// Term, key, code, or `presets`
+    pub(super) topic: Option<String>,
+    /// Print a generated reference page in Markdown instead
+    #[arg(long, value_enum, value_name = "PAGE", conflicts_with = "topic")]
+    pub(super) markdown: Option<ReferencePage>,
+}
+
+/// Pages of docs/reference that are generated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ReferencePage {
+    /// The command line.
+    Cli,
+    /// Keys of the scenario file.
+    Scenario,
+    /// Fields of the JSON report.
+    ReportJson,
+    /// Error codes.
+    Errors,
+    /// Presets with their sources.
+    Presets,
+}
+
+/// Print a JSON Schema
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  specplan schema scenario > scenarios/scenario.schema.json
+  specplan schema report")]
+pub(super) struct SchemaArgs {
+    /// Of what
+    #[arg(value_enum, default_value = "scenario")]
+    pub(super) of: SchemaOf,
+}
+
+/// What a schema is printed of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum SchemaOf {
+    /// The scenario file.
+    Scenario,
+    /// The JSON of `run`.
+    Report,
+}
+
+/// Print shell completions or the man page
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  specplan completions bash > ~/.local/share/bash-completion/completions/specplan
+  specplan completions zsh > ~/.zfunc/_specplan
+  specplan completions fish > ~/.config/fish/completions/specplan.fish")]
+pub(super) struct CompletionsArgs {
+    /// Shell
+    #[arg(value_enum)]
+    pub(super) shell: clap_complete::Shell,
+}
+
+/// Compare predictions with measurements
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  specplan validate                               # the shipped measurements
+  specplan validate -f markdown -o docs/validation/index.md
+  specplan validate --max-error '20 %'            # exit 1 beyond it")]
+pub(super) struct ValidateArgs {
+    /// Largest median error of the headline that passes; exit 1 beyond it
+    #[arg(long, value_name = "PERCENT")]
+    pub(super) max_error: Option<String>,
+    /// Draw predicted against measured into this folder, as SVG and PNG
+    #[arg(long, value_name = "DIR")]
+    pub(super) plots: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) out: OutputArgs,
+}

@@ -1,0 +1,26 @@
+//! The one place that walks from a resolved setup to an answer.
+//!
+//! ```text
+//!  ModelledSetup ─► Passes (forward, priced) ─┐
+//!                                             ├─► Known (each part: used, predicted) ─► Parts ─► Prediction
+//!  stated times (given, observed) ────────────┘
+//! ```
+//!
+//! Given and predicted figures stand side by side: a part that the user observed is used and the model's own
+//! figure is kept beside it. In a variation (a what-if, `--set`, a scan) a part keeps the observed value as long
+//! as none of its inputs changed, and is predicted otherwise.
+
+mod answer;
+mod breakdown;
+mod curves;
+mod diagnosis;
+mod known;
+mod levers;
+mod passes;
+mod scan;
+mod variation;
+
+pub use answer::answer;
+pub use curves::{Curves, curves};
+pub use known::{Known, KnownAllreduce, Means};
+pub use passes::Passes;

@@ -1,0 +1,145 @@
+//! The whole answer to one scenario.
+
+use super::breakdown::{baseline_rows, cycle_rows, verify_rows};
+use super::known::{Known, common};
+use super::passes::Passes;
+use super::variation::{Varied, vary};
+use super::{diagnosis, levers, scan};
+use crate::analytic::{
+    BaselineAnswer, BreakEvens, Figure, Finding, Parts, Prediction, SpeculationAnswer, WhatIfAnswer,
+};
+use crate::runtime::Execution;
+use crate::scenario::{Loaded, Setup, WhatIf};
+use crate::sourced::{Source, Sourced};
+use crate::units::Seconds;
+
+/// Everything `run` says about a scenario: verdict, breakdown, break-evens, what-ifs, levers, diagnosis.
+pub fn answer(loaded: &Loaded) -> Prediction {
+    let base = Known::base(&loaded.base);
+    let (setup, varied) = match &loaded.variation {
+        None => {
+            let varied = Varied { known: base.clone(), predicted: Vec::new(), unpredictable: Vec::new() };
+            (&loaded.base, varied)
+        }
+        Some(setup) => (setup, vary(&loaded.base, &base, setup)),
+    };
+    let known = &varied.known;
+    let parts = known.parts();
+    let mut diagnosis = diagnosis::findings(setup, known, &parts);
+    diagnosis.extend(needs_model("the overrides", &varied));
+    let (what_ifs, refused) = what_ifs(&loaded.base, &base, &loaded.what_ifs);
+    diagnosis.extend(refused);
+    Prediction {
+        verdict: parts.verdict(),
+        win_probability: parts.win_probability(),
+        speedup: Figure { used: parts.speedup(), predicted: known.predicted_parts().map(|p| p.speedup()) },
+        baseline: baseline_answer(setup, known, &parts),
+        speculation: speculation_answer(setup, known, &parts),
+        break_even: break_evens(setup, &parts),
+        what_ifs,
+        elasticities: parts.elasticities(),
+        largest_lever: levers::largest(setup, known),
+        diagnosis,
+    }
+}
+
+/// Step time of both sides, breakdown and closed-form break-evens of a modelled setup, without scans, what-ifs and
+/// texts: one evaluation of a sweep.
+pub fn evaluate(setup: &Setup) -> (Known, Parts, BreakEvens) {
+    let known = Known::base(setup);
+    let parts = known.parts();
+    let break_evens = parts.break_evens();
+    (known, parts, break_evens)
+}
+
+fn break_evens(setup: &Setup, parts: &Parts) -> BreakEvens {
+    let mut result = parts.break_evens();
+    if let Setup::Modelled(modelled) = setup {
+        let [execution, batch, context, draft_tokens] = scan::all(modelled);
+        result.execution = execution;
+        result.batch = batch;
+        result.context = context;
+        result.draft_tokens = draft_tokens;
+    }
+    result
+}
+
+fn what_ifs(base_setup: &Setup, base: &Known, list: &[WhatIf]) -> (Vec<WhatIfAnswer>, Vec<Finding>) {
+    let mut answers = Vec::new();
+    let mut refused = Vec::new();
+    for what_if in list {
+        let varied = vary(base_setup, base, &what_if.setup);
+        match needs_model(&format!("what-if \"{}\"", what_if.name), &varied) {
+            Some(finding) => refused.push(finding),
+            None => answers.push(levers::what_if_answer(what_if.name.clone(), &varied)),
+        }
+    }
+    (answers, refused)
+}
+
+/// A variation that changes what only a hardware model could predict.
+fn needs_model(what: &str, varied: &Varied) -> Option<Finding> {
+    (!varied.unpredictable.is_empty()).then(|| Finding {
+        code: "needs-a-model",
+        message: format!(
+            "{what} changes {}, and nothing here can predict that: the scenario names no hardware and model.",
+            varied.unpredictable.join(" and ")
+        ),
+        settle: vec!["add hardware: and model: to the scenario, or state the changed part's time".into()],
+    })
+}
+
+fn baseline_answer(setup: &Setup, known: &Known, parts: &Parts) -> BaselineAnswer {
+    BaselineAnswer {
+        execution: execution(setup, |s| s.baseline.execution),
+        step: known.baseline_step,
+        throughput: Figure {
+            used: parts.baseline_throughput(),
+            predicted: known.predicted_parts().map(|p| p.baseline_throughput()),
+        },
+        breakdown: baseline_rows(known),
+    }
+}
+
+fn speculation_answer(setup: &Setup, known: &Known, parts: &Parts) -> SpeculationAnswer {
+    let predicted = known.predicted_parts();
+    let rows = f64::from(common(setup).draft_tokens * known.batch);
+    let verify_execution = execution(setup, |s| s.verify.execution);
+    SpeculationAnswer {
+        execution: verify_execution,
+        accept_length: known.accept_length,
+        rows: Figure { used: Sourced::new(rows, Source::Given), predicted: None },
+        cycle: Figure { used: parts.cycle(), predicted: predicted.as_ref().map(Parts::cycle) },
+        draft_host: known.draft_host,
+        draft: known.draft,
+        host: known.host,
+        verify: known.verify,
+        throughput: Figure {
+            used: parts.throughput(),
+            predicted: predicted.as_ref().map(Parts::throughput),
+        },
+        cycle_breakdown: cycle_rows(known, parts, verify_execution),
+        verify_breakdown: verify_rows(known, 0, known.verify.used.value),
+    }
+}
+
+fn execution(
+    setup: &Setup,
+    of: impl Fn(&crate::scenario::ModelledSetup) -> Execution,
+) -> Option<&'static str> {
+    match setup {
+        Setup::Observed(_) => None,
+        Setup::Modelled(modelled) => Some(match of(modelled) {
+            Execution::Graph => "graph",
+            Execution::Eager => "eager",
+        }),
+    }
+}
+
+/// What the model alone says about a setup; used by validation, which must not see observed times.
+pub fn model_only(setup: &crate::scenario::ModelledSetup) -> (Passes, Seconds, Seconds) {
+    let passes = Passes::of(setup);
+    let step = passes.baseline_step().value;
+    let cycle = passes.verify.time.value + passes.draft_host().value;
+    (passes, step, cycle)
+}

@@ -1,0 +1,260 @@
+//! Contradictions between what was observed and what the model says, each with what would settle it.
+
+use super::known::{Known, common};
+use crate::analytic::{Finding, Parts};
+use crate::runtime::{Execution, RuntimeKind};
+use crate::scenario::{ModelledSetup, Setup};
+use crate::units::{Bytes, Seconds};
+
+/// An observed figure beyond this factor of the model's is a contradiction, not noise.
+const FAR: f64 = 1.25;
+
+/// All findings about a case, the weightiest first.
+pub(super) fn findings(setup: &Setup, known: &Known, parts: &Parts) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if let Setup::Modelled(modelled) = setup {
+        found.extend(host_bound(modelled, known));
+        found.extend(transport_cliff(modelled, known));
+        found.extend(split(modelled, known));
+        found.extend(baseline_differs(known));
+        found.extend(verify_differs(modelled, known));
+    }
+    found.extend(cycle_arithmetic(setup, known));
+    found.extend(beyond_rows(parts));
+    found.extend(broken_baseline(parts));
+    found
+}
+
+/// The host issues verify more slowly than the GPUs run it, and a profiler books the waiting as all-reduce.
+fn host_bound(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
+    let passes = known.passes.as_ref()?;
+    let verify = &passes.verify;
+    if !verify.host_bound() {
+        return None;
+    }
+    let device = verify.device_time;
+    let observed = known.verify.used.value;
+    let mut message = format!(
+        "The verify pass is host-bound: issuing it eagerly takes the host {}, running it takes the GPUs {}.",
+        verify.issue_time, device,
+    );
+    if let Some(stated) = setup.common.stated.verify.observed_allreduce {
+        let each = stated.total.value / f64::from(stated.count.max(1));
+        let model = model_each(known)?;
+        if each > model * FAR {
+            message.push_str(&format!(
+                " {} in {} all-reduces is {each} each; this box needs {model} for the {} of one. So at most {} of \
+                 the {} is transfer: the rest is ranks that wait, inside the collective, for the slowest host, and a \
+                 profiler books that as all-reduce.",
+                stated.total.value,
+                stated.count,
+                message_size(setup, setup.common.draft_tokens),
+                model * f64::from(stated.count),
+                stated.total.value,
+            ));
+        }
+    }
+    if observed > device * FAR {
+        message.push_str(&format!(" In a CUDA graph the same pass would take about {device}."));
+    }
+    Some(Finding { code: "host-bound-verify", message, settle: host_bound_tests(setup) })
+}
+
+fn host_bound_tests(setup: &ModelledSetup) -> Vec<String> {
+    let mut tests = vec![all_reduce_perf(setup)];
+    match setup.runtime.kind {
+        RuntimeKind::Sglang => {
+            tests.push("grep 'cuda graph' in the server log: `cuda graph: False` beside an accept length".into());
+            tests.push("serve the baseline with --disable-cuda-graph: a host-bound box drops to eager speed".into());
+        }
+        RuntimeKind::Vllm => {
+            tests.push("serve the baseline with --enforce-eager: a host-bound box drops to eager speed".into());
+        }
+        RuntimeKind::Pytorch | RuntimeKind::Cuda => {}
+    }
+    tests.push(
+        "profile all ranks; per NCCL kernel take the minimum over the ranks: the last arriver shows the true cost"
+            .into(),
+    );
+    tests.push("verify 1 row instead of more: a host-bound pass takes equally long".into());
+    tests
+}
+
+/// One all-reduce of verify costs so much more than the table says that another transport may be at work.
+fn transport_cliff(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
+    let stated = setup.common.stated.verify.observed_allreduce?;
+    let each = stated.total.value / f64::from(stated.count.max(1));
+    let model = model_each(known)?;
+    if each < model * 2.0 {
+        return None;
+    }
+    let (decode, verify) = (message_size(setup, 1), message_size(setup, setup.common.draft_tokens));
+    Some(Finding {
+        code: "transport-cliff",
+        message: format!(
+            "If the passes do run in CUDA graphs, {each} for {verify} points to a transport cliff between {decode} \
+             (decode) and {verify} (verify): host-memory staging, a lost LL protocol, collapsed posted writes or ACS. \
+             Equal times at both sizes in nccl-tests rule it out.",
+        ),
+        settle: vec![
+            all_reduce_perf(setup),
+            "NCCL_DEBUG=INFO: look for `via SHM` where `via P2P` is expected, and `nvidia-smi topo -p2p r`".into(),
+        ],
+    })
+}
+
+/// What the observed split leaves for all else is less than the model needs.
+fn split(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
+    let stated = setup.common.stated.verify.observed_allreduce?;
+    let passes = known.passes.as_ref()?;
+    let left = known.verify.used.value - stated.total.value;
+    let needed = passes.verify.device_time - passes.verify.allreduce.total;
+    if left * FAR > needed {
+        return None;
+    }
+    let one_row = passes.baseline.device_time - passes.baseline.allreduce.total;
+    Some(Finding {
+        code: "impossible-split",
+        message: format!(
+            "The split leaves {left} of the verify pass for everything but all-reduce, yet weights, attention and \
+             kernels need {needed} for these rows and {one_row} for a single one. The {} booked as all-reduce must \
+             contain work or waiting of another kind.",
+            stated.total.value
+        ),
+        settle: vec!["time the verify pass with the all-reduces replaced by nothing (tp group of one)".into()],
+    })
+}
+
+fn baseline_differs(known: &Known) -> Option<Finding> {
+    let model = known.baseline_step.predicted?.value;
+    let used = known.baseline_step.used.value;
+    let (ratio, word) = far_apart(used, model)?;
+    Some(Finding {
+        code: "baseline-differs",
+        message: format!(
+            "The baseline step of {used} is {ratio:.2} times the model's {model}: {word}. Verdict and break-evens use \
+             the given figure; predicted parts may be off by as much."
+        ),
+        settle: vec!["specplan calibrate, or the batch, context and server flags of the measurement".into()],
+    })
+}
+
+fn verify_differs(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
+    if known.passes.as_ref()?.verify.host_bound() {
+        return None;
+    }
+    let model = known.verify.predicted?.value;
+    let used = known.verify.used.value;
+    let (ratio, word) = far_apart(used, model)?;
+    let hint = if ratio > 1.0 && setup.verify.execution == Execution::Graph {
+        " A verify pass that silently runs eagerly looks like this."
+    } else {
+        ""
+    };
+    Some(Finding {
+        code: "verify-differs",
+        message: format!("The verify pass of {used} is {ratio:.2} times the model's {model}: {word}.{hint}"),
+        settle: vec![
+            all_reduce_perf(setup),
+            "check that verify replays a CUDA graph at this batch (server log, cuda_graph_max_bs)".into(),
+        ],
+    })
+}
+
+/// Factor and direction, where two times are further apart than noise explains.
+fn far_apart(used: Seconds, model: Seconds) -> Option<(f64, &'static str)> {
+    let ratio = used / model;
+    if ratio > FAR {
+        Some((ratio, "slower than these GPUs and links need"))
+    } else if ratio < 1.0 / FAR {
+        Some((ratio, "faster than the model believes possible here"))
+    } else {
+        None
+    }
+}
+
+/// Observed throughput must equal batch x accept length / cycle.
+fn cycle_arithmetic(setup: &Setup, known: &Known) -> Option<Finding> {
+    let common = common(setup);
+    let throughput = common.stated.observed_throughput?.value;
+    let length = known.accept_length.used.value;
+    let cycle = length.tokens(f64::from(known.batch)) / throughput;
+    let verify = common.stated.verify.observed.or(common.stated.verify.time)?.value;
+    if cycle < verify {
+        return Some(Finding {
+            code: "throughput-contradicts-verify",
+            message: format!(
+                "{throughput} at an accept length of {length} is a cycle of {cycle}, shorter than the verify pass of \
+                 {verify} alone. One of the three was measured in another state (batch, day, profiler on)."
+            ),
+            settle: vec!["read accept length and throughput from the same log lines; time verify without a profiler".into()],
+        });
+    }
+    let parts_cycle = known.verify.used.value + known.draft_host.used.value;
+    let off = parts_cycle / cycle;
+    if (off - 1.0).abs() > 0.03 {
+        return Some(Finding {
+            code: "throughput-differs",
+            message: format!(
+                "{throughput} at an accept length of {length} is a cycle of {cycle}; verify, draft and host as given \
+                 add up to {parts_cycle}."
+            ),
+            settle: vec!["read accept length and throughput from the same log lines".into()],
+        });
+    }
+    let verify_only = length.tokens(f64::from(known.batch)) / verify;
+    (verify_only > throughput * 1.03).then(|| Finding {
+        code: "verify-is-not-the-cycle",
+        message: format!(
+            "{length} tokens every {verify} would be {verify_only}; {throughput} was observed, so the cycle is {cycle} \
+             and {} of it are drafting and host work. A break-even computed from verify alone is too optimistic.",
+            cycle - verify
+        ),
+        settle: Vec::new(),
+    })
+}
+
+/// The accept length needed exceeds what the rows can yield.
+fn beyond_rows(parts: &Parts) -> Option<Finding> {
+    let needed = (parts.cycle().value / parts.baseline_step.value).max(0.0);
+    (needed > parts.accept_limit).then(|| Finding {
+        code: "break-even-beyond-rows",
+        message: format!(
+            "Break-even needs an accept length of {needed:.2}, and a cycle yields {:.2} at most even if every drafted \
+             token is accepted: no draft can win here, only a cheaper cycle can.",
+            parts.accept_limit
+        ),
+        settle: Vec::new(),
+    })
+}
+
+/// A cycle cheaper than a plain step.
+fn broken_baseline(parts: &Parts) -> Option<Finding> {
+    let ratio = parts.cycle().value / parts.baseline_step.value;
+    (ratio < 1.0).then(|| Finding {
+        code: "broken-baseline",
+        message: format!(
+            "The cycle takes {ratio:.2} times the baseline step: verifying several rows cannot be cheaper than \
+             decoding one. The baseline is held back by something that speculation is not."
+        ),
+        settle: vec!["compare execution mode, batch limits and scheduler flags of the two runs".into()],
+    })
+}
+
+fn model_each(known: &Known) -> Option<Seconds> {
+    known.allreduce.and_then(|a| a.each.predicted).map(|each| each.value)
+}
+
+/// Size of one all-reduce with `rows` rows per request, in bf16.
+fn message_size(setup: &ModelledSetup, rows: u32) -> Bytes {
+    Bytes::new(f64::from(setup.common.batch * rows) * f64::from(setup.model.hidden) * 2.0)
+}
+
+fn all_reduce_perf(setup: &ModelledSetup) -> String {
+    let decode = message_size(setup, 1).get();
+    let verify = message_size(setup, setup.common.draft_tokens).get();
+    format!(
+        "all_reduce_perf -b {decode} -e {verify} -f {} -d bfloat16 -g {}, in the server's environment",
+        setup.common.draft_tokens, setup.parallel.tensor
+    )
+}

@@ -1,0 +1,100 @@
+//! Speedup over batch, context, draft tokens and execution mode, by the model alone.
+//!
+//! Scanned, never bisected: the curve over batch crosses 1 more than once, since speculation meets each cliff of
+//! the step time k + 1 times earlier than the baseline does.
+
+use super::known::{accept_length, draft_shape};
+use super::passes::Passes;
+use crate::analytic::{Crossing, Verdict, crossings};
+use crate::runtime::Execution;
+use crate::scenario::{Method, ModelledSetup};
+
+/// Batch sizes of the scan.
+pub(super) const BATCHES: [u32; 17] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256];
+
+/// Contexts of the scan \[tokens\].
+const CONTEXTS: [u32; 11] = [256, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 98_304, 131_072, 262_144];
+
+/// Longest chain of the scan, in rows.
+const MOST_ROWS: u32 = 12;
+
+/// Speedup of `setup` by the model alone.
+pub(super) fn model_speedup(setup: &ModelledSetup) -> f64 {
+    let passes = Passes::of(setup);
+    let length = accept_length(&setup.common).used.value.get();
+    let cycle = passes.verify.time.value + passes.draft_host().value;
+    length * passes.baseline_step().value.get() / cycle.get()
+}
+
+/// Batch size and speedup.
+pub(super) fn over_batch(setup: &ModelledSetup) -> Vec<(u32, f64)> {
+    BATCHES
+        .iter()
+        .map(|&batch| {
+            let mut varied = setup.clone();
+            varied.common.batch = batch;
+            (batch, model_speedup(&varied))
+        })
+        .collect()
+}
+
+/// Context and speedup, up to the longest context of the model.
+pub(super) fn over_context(setup: &ModelledSetup) -> Vec<(u32, f64)> {
+    let longest = setup.model.max_context.max(setup.context);
+    CONTEXTS
+        .iter()
+        .filter(|&&context| context <= longest)
+        .map(|&context| {
+            let mut varied = setup.clone();
+            varied.context = context;
+            (context, model_speedup(&varied))
+        })
+        .collect()
+}
+
+/// Rows verified and speedup, for chains; a tree's shape does not follow from one number.
+pub(super) fn over_draft_tokens(setup: &ModelledSetup) -> Vec<(u32, f64)> {
+    if setup.common.topk != 1 {
+        return Vec::new();
+    }
+    (2..=MOST_ROWS).map(|rows| (rows, model_speedup(&with_rows(setup, rows)))).collect()
+}
+
+/// The same chain with another number of rows; the acceptance is continued as it began.
+pub(super) fn with_rows(setup: &ModelledSetup, rows: u32) -> ModelledSetup {
+    let mut varied = setup.clone();
+    varied.common.acceptance = setup.common.acceptance.with_shape(
+        draft_shape(&setup.common),
+        crate::speculation::DraftShape { steps: rows - 1, topk: 1, draft_tokens: rows },
+    );
+    varied.common.steps = rows - 1;
+    varied.common.draft_tokens = rows;
+    varied
+}
+
+/// The speedup of each execution mode of verify.
+pub(super) fn over_execution(setup: &ModelledSetup) -> Vec<Crossing> {
+    [(Execution::Graph, "graph"), (Execution::Eager, "eager")]
+        .into_iter()
+        .map(|(execution, word)| {
+            let mut varied = setup.clone();
+            varied.verify.execution = execution;
+            let speedup = model_speedup(&varied);
+            Crossing { at: word.to_owned(), verdict: Verdict::of(speedup), speedup }
+        })
+        .collect()
+}
+
+/// All crossings of a modelled setup: execution, batch, context, draft tokens.
+pub(super) fn all(setup: &ModelledSetup) -> [Vec<Crossing>; 4] {
+    let draft_tokens = match setup.common.method {
+        Method::Ngram => Vec::new(),
+        _ => crossings(over_draft_tokens(setup).into_iter()),
+    };
+    [
+        over_execution(setup),
+        crossings(over_batch(setup).into_iter()),
+        crossings(over_context(setup).into_iter()),
+        draft_tokens,
+    ]
+}
