@@ -142,9 +142,9 @@ fn every_page_of_the_documentation_is_linked() {
 fn foreign(line: &str) -> Option<&str> {
     let words = line.split(|c: char| c.is_whitespace() || "`()\"',;<>|".contains(c));
     words.into_iter().find(|word| {
-        let absolute = word
-            .strip_prefix('/')
-            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()) && rest.contains('/'));
+        let absolute = word.strip_prefix('/').is_some_and(|rest| {
+            rest.starts_with(|c: char| c.is_ascii_alphabetic()) && rest.contains('/') && rest != "dev/null"
+        });
         let lower = word.to_lowercase();
         absolute || ["session", "sessions", "helper", "helpers"].contains(&lower.trim_end_matches(['.', ':']))
     })
@@ -228,7 +228,7 @@ fn foreign_words_are_seen() {
     for (line, word) in [
         ("see `/home/me/x.yaml`", Some("/home/me/x.yaml")),
         ("in the last session.", Some("session.")),
-        ("GET /server_info", None),
+        ("GET /server_info > /dev/null", None),
         ("and/or, docs/validation/table.md", None),
         ("tok/s", None),
     ] {
