@@ -43,15 +43,8 @@ fn files_from(sources: &BTreeMap<String, String>) -> Vec<File> {
     let mut files = Vec::new();
     let mut test_modules = Vec::new();
     for (path, text) in sources {
-        let (code, declared) = scan::without_tests(&scan::code_only(text));
-        let module = scan::module_of(path).join("::");
-        test_modules.extend(
-            declared.into_iter().map(
-                |name| {
-                    if module.is_empty() { name } else { format!("{module}::{name}") }
-                },
-            ),
-        );
+        let (code, declared) = scan::without_tests(&scan::code_only(text), &scan::module_of(path));
+        test_modules.extend(declared.iter().map(|path| path.join("::")));
         files.push(File { path: path.clone(), text: text.clone(), code });
     }
     files.retain(|file| !test_modules.iter().any(|tests| within(&file.module(), tests)));
@@ -302,7 +295,7 @@ fn tree(sources: &[(&str, &str)]) -> Vec<File> {
 
 fn used(code: &str, module: &[&str]) -> Vec<String> {
     let module: Vec<String> = module.iter().map(|s| (*s).to_owned()).collect();
-    let (code, _) = scan::without_tests(&scan::code_only(code));
+    let (code, _) = scan::without_tests(&scan::code_only(code), &module);
     scan::uses(&code, &module).into_iter().map(|u| format!("{}:{}", u.line, u.path.join("::"))).collect()
 }
 
@@ -402,6 +395,8 @@ fn test_files_are_exempt() {
     let faults = forbidden_uses(&tree(&[
         ("model.rs", "//! x\n#[cfg(test)]\nmod tests;\n"),
         ("model/tests.rs", "use crate::hardware::Gpu;\nuse std::collections::HashMap;\n"),
+        ("model/moe.rs", "//! x\n#[cfg(test)]\n#[path = \"moe_laws.rs\"]\nmod laws;\n"),
+        ("model/moe_laws.rs", "use crate::hardware::Gpu;\n"),
     ]));
     assert_none(&faults);
 }

@@ -12,7 +12,7 @@ pub(super) struct Use {
     pub(super) path: Vec<String>,
 }
 
-/// The source with comments, string contents and characters replaced by blanks.
+/// The source with comments, strings and characters replaced by blanks; the file name in `#[path = "…"]` stays.
 pub(super) fn code_only(source: &str) -> String {
     let chars: Vec<char> = source.chars().collect();
     let mut out: Vec<char> = chars.clone();
@@ -26,8 +26,9 @@ pub(super) fn code_only(source: &str) -> String {
             '\'' => end_of_character(&chars, i),
             _ => i,
         };
+        let kept = chars[..i].ends_with(&PATH);
         for place in out.iter_mut().take(end).skip(i) {
-            if *place != '\n' {
+            if !kept && *place != '\n' {
                 *place = ' ';
             }
         }
@@ -35,6 +36,9 @@ pub(super) fn code_only(source: &str) -> String {
     }
     out.into_iter().collect()
 }
+
+/// What stands before the file name of a module.
+const PATH: [char; 9] = ['#', '[', 'p', 'a', 't', 'h', ' ', '=', ' '];
 
 fn find(chars: &[char], from: usize, wanted: char) -> usize {
     chars[from..].iter().position(|c| *c == wanted).map_or(chars.len(), |n| from + n)
@@ -104,16 +108,23 @@ fn end_of_character(chars: &[char], start: usize) -> usize {
     }
 }
 
-/// Blanks every item under `#[cfg(test)]` in source that `code_only` has cleaned, and names the modules that
-/// are declared there without a body (`#[cfg(test)] mod tests;`): their files are test code.
-pub(super) fn without_tests(code: &str) -> (String, Vec<String>) {
+/// Blanks every item under `#[cfg(test)]` in source that `code_only` has cleaned, and names the modules, as paths
+/// below the crate, that are declared there without a body: their files are test code. `module` is that of
+/// the source; a `#[path = "…"]` names a file beside its own.
+pub(super) fn without_tests(code: &str, module: &[String]) -> (String, Vec<Vec<String>>) {
     const MARK: &str = "#[cfg(test)]";
     let (mut rest, mut modules, mut from) = (code.to_owned(), Vec::new(), 0);
     while let Some(start) = rest[from..].find(MARK).map(|at| from + at) {
         let end = end_of_item(&rest, start + MARK.len());
         let item = &rest[start + MARK.len()..end];
         if let Some(name) = item.trim().strip_suffix(';').and_then(|head| head.rsplit_once("mod ")) {
-            modules.push(name.1.trim().to_owned());
+            let beside = item.split_once("#[path = \"").and_then(|(_, rest)| rest.split_once(".rs\""));
+            let mut path = module.to_vec();
+            if beside.is_some() {
+                path.pop();
+            }
+            path.push(beside.map_or(name.1.trim(), |(file, _)| file).to_owned());
+            modules.push(path);
         }
         let blank: String = rest[start..end].chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect();
         rest.replace_range(start..end, &blank);

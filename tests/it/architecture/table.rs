@@ -76,7 +76,7 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         module: "speculation",
-        may_use: &["cost"],
+        may_use: &["cost", "runtime"],
         because: "drafting and acceptance see priced passes, not how they were priced",
     },
     Row {
