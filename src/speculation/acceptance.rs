@@ -83,7 +83,10 @@ impl Acceptance {
     }
 
     /// A bare accept length, stated for `shape`: geometric with that mean.
-    pub fn mean_only(accept_length: Sourced<AcceptLength>, shape: DraftShape) -> Result<Self, AcceptanceError> {
+    pub fn mean_only(
+        accept_length: Sourced<AcceptLength>,
+        shape: DraftShape,
+    ) -> Result<Self, AcceptanceError> {
         MeanOnly::new(accept_length, shape).map(Self::MeanOnly)
     }
 
@@ -187,7 +190,7 @@ impl Acceptance {
     /// The variance of the accept length of one cycle taken at random: Σ (2i - 1) S_i - (Σ S_i)² \[tokens²\].
     pub fn variance(&self, shape: DraftShape) -> f64 {
         let first = self.sum_tails(shape, |_| 1.0);
-        let second = self.sum_tails(shape, |i| f64::from(i).mul_add(2.0, -1.0));
+        let second = self.sum_tails(shape, |i| 2.0 * f64::from(i) - 1.0);
         (second - first * first).max(0.0)
     }
 
@@ -236,11 +239,9 @@ impl Acceptance {
             Self::Conditional(law) | Self::Histogram(law) if law.known() < drafted => {
                 Some(ShapeNote::Extended { known: law.known(), drafted, rate: law.beyond() })
             }
-            Self::MeanOnly(law) if law.drafted() != drafted => Some(ShapeNote::GeometricAssumed {
-                stated: law.drafted(),
-                drafted,
-                rate: law.rate().value,
-            }),
+            Self::MeanOnly(law) if law.drafted() != drafted => {
+                Some(ShapeNote::GeometricAssumed { stated: law.drafted(), drafted, rate: law.rate().value })
+            }
             Self::Tree(law) if law.fixed_depth().is_some_and(|depth| depth < drafted) => {
                 law.fixed_depth().map(|known| ShapeNote::NothingBeyond { known, drafted })
             }

@@ -143,7 +143,10 @@ fn host_busy(pass: &PricedPass) -> Seconds {
 fn race(gpus: Sourced<Seconds>, issue: Seconds, host: HostWork) -> Sourced<Seconds> {
     // Without hidden work the passes' own times already contain their race against the issue.
     let clock = if host.hidden.value > Seconds::ZERO && issue + host.hidden.value > gpus.value {
-        Sourced { source: gpus.source.combine(host.hidden.source), ..host.hidden.map(|hidden| issue + hidden) }
+        Sourced {
+            source: gpus.source.combine(host.hidden.source),
+            ..host.hidden.map(|hidden| issue + hidden)
+        }
     } else {
         gpus
     };

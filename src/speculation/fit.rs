@@ -88,7 +88,8 @@ impl Counts {
     pub fn accept_length(&self) -> Sourced<AcceptLength> {
         let cycles = self.cycles() as f64;
         let mean = self.accepted() as f64 / cycles;
-        let square: f64 = self.histogram().iter().zip(0_u32..).map(|(c, n)| *c as f64 * f64::from(n * n)).sum();
+        let square: f64 =
+            self.histogram().iter().zip(0_u32..).map(|(c, n)| *c as f64 * f64::from(n * n)).sum();
         let variance = (square / cycles - mean * mean).max(0.0);
         let half = SPREAD_DEVIATIONS * (variance / cycles).sqrt();
         let end = |x: f64| AcceptLength::new(1.0 + x.clamp(0.0, f64::from(self.drafted())));
@@ -186,7 +187,8 @@ impl Fits {
         let law = Acceptance::geometric(rate.rate).expect("a share of trials is a probability");
         let geometric = GeometricFit { rate, goodness: test(&law, 1) };
         let positions = counts.trials().map(|(tried, accepted)| Estimate::new(accepted, tried)).collect();
-        let beta = fit_beta(&counts).map(|fit| BetaFit { goodness: test(&Acceptance::Beta(fit.law), 2), ..fit });
+        let beta =
+            fit_beta(&counts).map(|fit| BetaFit { goodness: test(&Acceptance::Beta(fit.law), 2), ..fit });
         let refuted = |goodness: Option<ChiSquare>| goodness.is_some_and(|g| g.p_value < REFUTED);
         let recommended = match (geometric.goodness, &beta) {
             (None, _) => Recommended::GeometricUntested,
@@ -201,7 +203,8 @@ impl Fits {
     pub fn acceptance(&self) -> Acceptance {
         let rate = &self.geometric.rate;
         let geometric = || {
-            let rate = Sourced::new(rate.rate, Source::Measured).with_spread(rate.interval.low, rate.interval.high);
+            let rate =
+                Sourced::new(rate.rate, Source::Measured).with_spread(rate.interval.low, rate.interval.high);
             Acceptance::geometric_sourced(rate).expect("a share of trials is a probability")
         };
         match (self.recommended, &self.beta) {

@@ -96,9 +96,8 @@ impl Markov {
         let means: Vec<f64> = self.states.iter().map(|law| law.mean(shape).get()).collect();
         let mut ahead = means.clone();
         for _ in 0..lag {
-            ahead = (0..means.len())
-                .map(|s| self.row(s).iter().zip(&ahead).map(|(p, m)| p * m).sum())
-                .collect();
+            ahead =
+                (0..means.len()).map(|s| self.row(s).iter().zip(&ahead).map(|(p, m)| p * m).sum()).collect();
         }
         let mean: f64 = self.stationary.iter().zip(&means).map(|(share, m)| share * m).sum();
         let product: f64 = (0..means.len()).map(|s| self.stationary[s] * means[s] * ahead[s]).sum();
@@ -163,7 +162,8 @@ mod tests {
         assert_eq!(error(&[vec![1.0, 0.0], vec![0.0, 1.0]]), AcceptanceError::NotErgodic);
         let absorbing = Markov::new(two(), &[vec![0.5, 0.5], vec![0.0, 1.0]]).expect("one class absorbs");
         assert!((absorbing.stationary()[1] - 1.0).abs() < 1e-12);
-        let swapping = Markov::new(two(), &[vec![0.0, 1.0], vec![1.0, 0.0]]).expect("periodic has shares too");
+        let swapping =
+            Markov::new(two(), &[vec![0.0, 1.0], vec![1.0, 0.0]]).expect("periodic has shares too");
         assert!((swapping.stationary()[0] - 0.5).abs() < 1e-12);
     }
 }

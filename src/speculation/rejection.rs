@@ -38,12 +38,7 @@ pub fn emitted_distribution(target: &[f64], draft: &[f64]) -> Vec<f64> {
 }
 
 /// Verifies the drafted token `drafted`.
-pub fn verify_token<R: Rng + ?Sized>(
-    target: &[f64],
-    draft: &[f64],
-    drafted: usize,
-    rng: &mut R,
-) -> Emitted {
+pub fn verify_token<R: Rng + ?Sized>(target: &[f64], draft: &[f64], drafted: usize, rng: &mut R) -> Emitted {
     let u: f64 = rng.random();
     if u * draft[drafted] < target[drafted] {
         return Emitted { token: drafted, accepted: true };

@@ -39,12 +39,11 @@ impl Acceptance {
                 let weights = (0..shape.depth() + 1).map(|i| law.tail(i));
                 let total: f64 = weights.clone().sum();
                 let extra = pick(weights, rng.random::<f64>() * total);
-                let drawn = Beta::new(law.alpha() + extra as f64, law.beta()).expect("parameters stay above 0");
+                let drawn =
+                    Beta::new(law.alpha() + extra as f64, law.beta()).expect("parameters stay above 0");
                 Kept::Rate(drawn.inverse_cdf(rng.random()).clamp(0.0, 1.0))
             }
-            Self::Markov(law) => {
-                Kept::State(pick(law.stationary().iter().copied(), rng.random::<f64>()))
-            }
+            Self::Markov(law) => Kept::State(pick(law.stationary().iter().copied(), rng.random::<f64>())),
             _ => Kept::Nothing,
         })
     }

@@ -36,7 +36,9 @@ pub enum ShapeError {
         draft_tokens: u32,
     },
     /// The tree has fewer candidates than rows.
-    #[error("{steps} steps with topk {topk} offer {candidates} rows at most, root included, not {draft_tokens}")]
+    #[error(
+        "{steps} steps with topk {topk} offer {candidates} rows at most, root included, not {draft_tokens}"
+    )]
     TreeRows {
         /// Draft steps.
         steps: u32,
@@ -141,7 +143,10 @@ impl fmt::Display for ShapeNote {
                  at each position, {rate:.3}"
             ),
             Self::NothingBeyond { known, drafted } => {
-                write!(f, "nothing beyond drafted token {known} is ever accepted, though {drafted} are drafted")
+                write!(
+                    f,
+                    "nothing beyond drafted token {known} is ever accepted, though {drafted} are drafted"
+                )
             }
         }
     }
@@ -154,10 +159,7 @@ mod tests {
     #[test]
     fn shapes_that_sglang_refuses_are_errors() {
         assert_eq!(DraftShape::new(2, 1, 3), Ok(DraftShape::chain(2)));
-        assert_eq!(
-            DraftShape::new(3, 1, 3),
-            Err(ShapeError::ChainRows { steps: 3, draft_tokens: 3 })
-        );
+        assert_eq!(DraftShape::new(3, 1, 3), Err(ShapeError::ChainRows { steps: 3, draft_tokens: 3 }));
         assert!(DraftShape::new(5, 4, 8).is_ok());
         assert_eq!(
             DraftShape::new(1, 4, 8),

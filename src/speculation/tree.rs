@@ -94,7 +94,8 @@ impl DraftTree {
     fn positional_tails(ranks: &[f64], shape: DraftShape) -> Vec<f64> {
         let branches = ranks.len().min(shape.topk.max(1) as usize);
         let levels = shape.depth() + 1;
-        let table = TreeTable::new(&ranks[..branches], shape.draft_tokens, levels).expect("ranks were checked");
+        let table =
+            TreeTable::new(&ranks[..branches], shape.draft_tokens, levels).expect("ranks were checked");
         tails_by_depth(&table.best_within(shape.draft_tokens, levels))
     }
 }

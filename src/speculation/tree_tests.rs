@@ -116,10 +116,7 @@ fn the_tree_itself_has_the_accept_length_of_the_table() {
 
 #[test]
 fn trees_that_cannot_be_are_errors() {
-    assert!(matches!(
-        TreeTable::new(&[0.7, 0.4], 4, 4),
-        Err(AcceptanceError::BranchesAboveOne { .. })
-    ));
+    assert!(matches!(TreeTable::new(&[0.7, 0.4], 4, 4), Err(AcceptanceError::BranchesAboveOne { .. })));
     assert_eq!(TreeTable::new(&[0.3, 0.4], 4, 4), Err(AcceptanceError::RanksRise { position: 2 }));
     let node = |parent, probability| TreeNode { parent, probability };
     assert_eq!(
