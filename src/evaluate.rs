@@ -1,7 +1,7 @@
 //! The one place that walks from a resolved setup to an answer.
 //!
 //! ```text
-//!  ModelledSetup ─► Passes (forward, priced) ─┐
+//!  ModelledSetup ─► Cycle (passes, priced) ────┐
 //!                                             ├─► Known (each part: used, predicted) ─► Parts ─► Prediction
 //!  stated times (given, observed) ────────────┘
 //! ```
@@ -20,7 +20,7 @@ mod passes;
 mod scan;
 mod variation;
 
-pub use answer::answer;
+pub use answer::{answer, evaluate};
 pub use curves::{Curves, curves};
-pub use known::{Known, KnownAllreduce, Means};
-pub use passes::Passes;
+pub use known::{Known, KnownAllreduce};
+pub use passes::cycle;

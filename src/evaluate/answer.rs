@@ -2,7 +2,6 @@
 
 use super::breakdown::{baseline_rows, cycle_rows, verify_rows};
 use super::known::{Known, common};
-use super::passes::Passes;
 use super::variation::{Varied, vary};
 use super::{diagnosis, levers, scan};
 use crate::analytic::{
@@ -11,7 +10,6 @@ use crate::analytic::{
 use crate::runtime::Execution;
 use crate::scenario::{Loaded, Setup, WhatIf};
 use crate::sourced::{Source, Sourced};
-use crate::units::Seconds;
 
 /// Everything `run` says about a scenario: verdict, breakdown, break-evens, what-ifs, levers, diagnosis.
 pub fn answer(loaded: &Loaded) -> Prediction {
@@ -134,12 +132,4 @@ fn execution(
             Execution::Eager => "eager",
         }),
     }
-}
-
-/// What the model alone says about a setup; used by validation, which must not see observed times.
-pub fn model_only(setup: &crate::scenario::ModelledSetup) -> (Passes, Seconds, Seconds) {
-    let passes = Passes::of(setup);
-    let step = passes.baseline_step().value;
-    let cycle = passes.verify.time.value + passes.draft_host().value;
-    (passes, step, cycle)
 }

@@ -36,14 +36,14 @@ fn tokens(known: &Known) -> String {
 
 /// The parts of the verify pass, shares of `whole`.
 pub(super) fn verify_rows(known: &Known, depth: u8, whole: Seconds) -> Vec<Row> {
-    let pass = known.passes.as_ref().map(|p| &p.verify);
+    let pass = known.model.as_ref().map(|m| &m.verify);
     pass_rows(known.verify, known.allreduce, pass, depth, whole)
 }
 
 /// The parts of the baseline step.
 pub(super) fn baseline_rows(known: &Known) -> Vec<Row> {
     let whole = known.baseline_step.used.value;
-    let pass = known.passes.as_ref().map(|p| &p.baseline);
+    let pass = known.model.as_ref().map(|m| &m.baseline);
     pass_rows(known.baseline_step, known.baseline_allreduce, pass, 0, whole)
 }
 

@@ -27,8 +27,8 @@ pub(super) fn findings(setup: &Setup, known: &Known, parts: &Parts) -> Vec<Findi
 
 /// The host issues verify more slowly than the GPUs run it, and a profiler books the waiting as all-reduce.
 fn host_bound(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
-    let passes = known.passes.as_ref()?;
-    let verify = &passes.verify;
+    let model = known.model.as_ref()?;
+    let verify = &model.verify;
     if !verify.host_bound() {
         return None;
     }
@@ -106,13 +106,13 @@ fn transport_cliff(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
 /// What the observed split leaves for all else is less than the model needs.
 fn split(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
     let stated = setup.common.stated.verify.observed_allreduce?;
-    let passes = known.passes.as_ref()?;
+    let model = known.model.as_ref()?;
     let left = known.verify.used.value - stated.total.value;
-    let needed = passes.verify.device_time - passes.verify.allreduce.total;
+    let needed = model.verify.device_time - model.verify.allreduce.total;
     if left * FAR > needed {
         return None;
     }
-    let one_row = passes.baseline.device_time - passes.baseline.allreduce.total;
+    let one_row = model.baseline.device_time - model.baseline.allreduce.total;
     Some(Finding {
         code: "impossible-split",
         message: format!(
@@ -140,7 +140,7 @@ fn baseline_differs(known: &Known) -> Option<Finding> {
 }
 
 fn verify_differs(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
-    if known.passes.as_ref()?.verify.host_bound() {
+    if known.model.as_ref()?.verify.host_bound() {
         return None;
     }
     let model = known.verify.predicted?.value;

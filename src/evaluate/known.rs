@@ -1,14 +1,11 @@
 //! The parts of a cycle as they enter the arithmetic: observed where observed, predicted where not.
 
-use super::passes::{Passes, difference, sum};
+use super::passes::{cycle, difference, sum};
 use crate::analytic::{AllreducePart, Figure, Parts};
 use crate::scenario::{Common, Setup, StatedPass};
 use crate::sourced::{Source, Sourced};
-use crate::speculation::DraftShape;
-use crate::units::{AcceptLength, Seconds};
-
-/// The model's passes, where there is a hardware model.
-pub type Means = Option<Box<Passes>>;
+use crate::speculation::{Cycle, DraftShape};
+use crate::units::{AcceptLength, Seconds, TokensPerSecond};
 
 /// The parts of one case. Every figure that the model can give carries it as `predicted`.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,8 +30,10 @@ pub struct Known {
     pub draft: Option<Figure<Seconds>>,
     /// Host work alone, where known apart.
     pub host: Option<Figure<Seconds>>,
-    /// The model's passes.
-    pub passes: Means,
+    /// The model's own cycle, where there is a hardware model.
+    pub model: Option<Box<Cycle>>,
+    /// The throughput that fixed drafting and host work as the remainder, for ranges.
+    pub observed: Option<Sourced<TokensPerSecond>>,
 }
 
 /// The all-reduces of a pass.
@@ -52,17 +51,17 @@ impl Known {
     /// The base case: observed totals fix the parts that nobody measured.
     pub fn base(setup: &Setup) -> Self {
         let common = common(setup);
-        let passes = predicted_passes(setup);
+        let model = predicted_cycle(setup);
         let stated = &common.stated;
         let accept_length = accept_length(common);
         let tokens = accept_length.used.value.tokens(f64::from(common.batch));
 
-        let model_step = passes.as_ref().map(|p| p.baseline_step());
+        let model_step = model.as_ref().map(|m| m.baseline_time());
         let (baseline_step, baseline_allreduce) =
-            stated_pass(&stated.baseline, model_step, passes.as_ref().map(|p| &p.baseline));
+            stated_pass(&stated.baseline, model_step, model.as_ref().map(|m| &m.baseline));
 
-        let model_verify = passes.as_ref().map(|p| p.verify.time);
-        let model_draft_host = passes.as_ref().map(|p| p.draft_host());
+        let model_verify = model.as_ref().map(|m| m.verify.time);
+        let model_draft_host = model.as_ref().map(|m| m.draft_host_time());
         let observed_cycle = stated.observed_throughput.map(|throughput| {
             let spread = throughput.spread;
             let mut cycle = Sourced::new(
@@ -76,8 +75,8 @@ impl Known {
         });
         let verify_is_stated = stated.verify.time.is_some() || stated.verify.observed.is_some();
         let known_draft = stated.draft.or(stated.observed_draft);
-        let model_draft = passes.as_ref().map(|p| p.draft());
-        let model_host = passes.as_ref().map(|p| p.cycle_host);
+        let model_draft = model.as_ref().map(|m| m.draft_time());
+        let model_host = model.as_ref().map(|m| m.host_time());
         let both_stated = known_draft.zip(stated.host).map(|(draft, host)| sum(draft, host));
         let any_stated = (known_draft.is_some() || stated.host.is_some()).then(|| {
             let draft = known_draft.or(model_draft).unwrap_or(nothing());
@@ -100,7 +99,7 @@ impl Known {
             None => stated.verify.clone(),
         };
         let (verify, allreduce) =
-            stated_pass(&verify_stated, model_verify, passes.as_ref().map(|p| &p.verify));
+            stated_pass(&verify_stated, model_verify, model.as_ref().map(|m| &m.verify));
 
         // Where only the sum is known (cycle minus verify), its split is not invented.
         let only_sum = observed_cycle.is_some() && verify_is_stated && both_stated.is_none();
@@ -126,7 +125,8 @@ impl Known {
             draft_host: Figure { used: draft_host, predicted: model_draft_host },
             draft,
             host,
-            passes,
+            model,
+            observed: if only_sum { stated.observed_throughput } else { None },
         }
     }
 
@@ -140,6 +140,7 @@ impl Known {
             verify: self.verify.used,
             allreduce: self.allreduce.map(|a| AllreducePart { count: a.count, each: a.each.used }),
             draft_host: self.draft_host.used,
+            observed: self.observed,
         }
     }
 
@@ -155,6 +156,7 @@ impl Known {
                 .allreduce
                 .and_then(|a| Some(AllreducePart { count: a.predicted_count?, each: a.each.predicted? })),
             draft_host: self.draft_host.predicted?,
+            observed: None,
         })
     }
 }
@@ -167,10 +169,10 @@ pub(super) fn common(setup: &Setup) -> &Common {
     }
 }
 
-pub(super) fn predicted_passes(setup: &Setup) -> Means {
+pub(super) fn predicted_cycle(setup: &Setup) -> Option<Box<Cycle>> {
     match setup {
         Setup::Observed(_) => None,
-        Setup::Modelled(modelled) => Some(Box::new(Passes::of(modelled))),
+        Setup::Modelled(modelled) => Some(Box::new(cycle(modelled))),
     }
 }
 
@@ -183,7 +185,7 @@ pub(super) fn accept_length(common: &Common) -> Figure<AcceptLength> {
 }
 
 pub(super) fn accept_limit(common: &Common) -> f64 {
-    f64::from(common.steps + 1)
+    draft_shape(common).accept_limit().get()
 }
 
 /// Used and predicted figure of a pass and of its all-reduces.

@@ -1,103 +1,76 @@
-//! Every pass of a setup, lowered and priced: the model's own view, without any observed time.
+//! Every pass of a setup, lowered and priced, joined into a cycle: the model's own view, without observed times.
 
 use crate::cost::{self, PricedPass, Pricing};
 use crate::forward::{self, Batch, ExpertOverlap, PassKind};
 use crate::scenario::{Method, ModelledSetup, PassSettings};
 use crate::sourced::{Source, Sourced};
+use crate::speculation::{Cycle, DraftWork, HostWork};
 use crate::units::Seconds;
 
-/// The priced passes of one draft/verify cycle and of the baseline step.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Passes {
-    /// One decode step without speculation.
-    pub baseline: PricedPass,
-    /// The verify pass.
-    pub verify: PricedPass,
-    /// One drafter step; none for lookup methods and one-step drafts.
-    pub draft_step: Option<PricedPass>,
-    /// How many drafter steps a cycle has.
-    pub draft_steps: u32,
-    /// The drafter over the rows that verify produced; none for lookup methods.
-    pub draft_extend: Option<PricedPass>,
-    /// Host work of a baseline step outside the pass.
-    pub baseline_host: Sourced<Seconds>,
-    /// Host work of a cycle outside the passes.
-    pub cycle_host: Sourced<Seconds>,
-}
+use super::known::draft_shape;
 
-impl Passes {
-    /// Lowers and prices all passes of `setup`.
-    pub fn of(setup: &ModelledSetup) -> Self {
-        let common = &setup.common;
-        let batch = |rows| Batch { requests: common.batch, rows, context: setup.context };
-        let target = |kind, rows, settings: &PassSettings| {
-            let pass = forward::build(
-                &setup.model,
-                setup.parallel,
-                &setup.runtime,
-                kind,
-                batch(rows),
-                ExpertOverlap::default(),
-            );
-            cost::price(&pass, &pricing(setup, settings))
-        };
-        let drafter = |kind, rows| {
-            setup.draft.as_deref().map(|draft| {
-                let pass = forward::build_draft(
-                    draft,
-                    &setup.model,
-                    setup.parallel,
-                    &setup.runtime,
-                    kind,
-                    batch(rows),
-                );
-                cost::price(&pass, &pricing(setup, &setup.draft_pass))
-            })
-        };
-        // A separate draft model has no extend pass of its own kind: its first step reads the new tokens.
-        let draft_steps = match common.method {
-            Method::Ngram => 0,
-            Method::Eagle3 | Method::Mtp | Method::DraftModel => common.steps.saturating_sub(1),
-        };
-        Self {
-            baseline: target(PassKind::Decode, 1, &setup.baseline),
-            verify: target(PassKind::Verify, common.draft_tokens, &setup.verify),
-            draft_step: if draft_steps > 0 { drafter(PassKind::DraftStep, common.topk) } else { None },
-            draft_steps,
-            draft_extend: drafter(PassKind::DraftExtend, common.draft_tokens),
-            baseline_host: setup.runtime.host_per_step,
-            cycle_host: cycle_host(setup),
-        }
-    }
+/// Host time of one n-gram lookup and its bookkeeping: assumed, since no public measurement was found.
+const LOOKUP: Seconds = Seconds::from_us(200.0);
+/// Its range: a hash probe on one side, a trie walk in Python on the other.
+const LOOKUP_RANGE: (Seconds, Seconds) = (Seconds::from_us(50.0), Seconds::from_us(1000.0));
 
-    /// The baseline step: the decode pass and the host work around it.
-    pub fn baseline_step(&self) -> Sourced<Seconds> {
-        sum(self.baseline.time, self.baseline_host)
-    }
-
-    /// All drafting of a cycle.
-    pub fn draft(&self) -> Sourced<Seconds> {
-        let nothing = Sourced::new(Seconds::ZERO, Source::Derived);
-        let steps = self.draft_step.as_ref().map_or(nothing, |pass| {
-            let count = f64::from(self.draft_steps);
-            pass.time.map(|time| time * count)
-        });
-        self.draft_extend.as_ref().map_or(steps, |pass| {
-            if self.draft_steps == 0 { pass.time } else { sum(steps, pass.time) }
-        })
-    }
-
-    /// Drafting and host work of a cycle.
-    pub fn draft_host(&self) -> Sourced<Seconds> {
-        sum(self.draft(), self.cycle_host)
+/// The cycle of `setup` and its baseline step as the model has them.
+pub fn cycle(setup: &ModelledSetup) -> Cycle {
+    let common = &setup.common;
+    Cycle {
+        shape: draft_shape(common),
+        acceptance: common.acceptance.clone(),
+        baseline: target_pass(setup, PassKind::Decode, 1, &setup.baseline),
+        baseline_host: HostWork::exposed(setup.runtime.host_per_step),
+        verify: target_pass(setup, PassKind::Verify, common.draft_tokens, &setup.verify),
+        draft: draft_work(setup),
+        host: host_work(setup),
     }
 }
 
-/// Host work of a cycle: what a step costs, and what drafting and verifying add.
-fn cycle_host(setup: &ModelledSetup) -> Sourced<Seconds> {
+fn batch(setup: &ModelledSetup, rows: u32) -> Batch {
+    Batch { requests: setup.common.batch, rows, context: setup.context }
+}
+
+fn target_pass(setup: &ModelledSetup, kind: PassKind, rows: u32, settings: &PassSettings) -> PricedPass {
+    let overlap = ExpertOverlap::default();
+    let batch = batch(setup, rows);
+    let pass = forward::build(&setup.model, setup.parallel, &setup.runtime, kind, batch, overlap);
+    cost::price(&pass, &pricing(setup, settings))
+}
+
+/// Lookup methods draft on the host; all others run S - 1 drafter steps and one extend over the verified rows.
+fn draft_work(setup: &ModelledSetup) -> DraftWork {
+    let common = &setup.common;
+    let Some(draft) = setup.draft.as_deref().filter(|_| common.method != Method::Ngram) else {
+        let (low, high) = LOOKUP_RANGE;
+        return DraftWork::Lookup(Sourced::new(LOOKUP, Source::Assumed).with_spread(low, high));
+    };
+    let with = pricing(setup, &setup.draft_pass);
+    let pass = |kind, rows| {
+        let batch = batch(setup, rows);
+        let pass = forward::build_draft(draft, &setup.model, setup.parallel, &setup.runtime, kind, batch);
+        cost::price(&pass, &with)
+    };
+    DraftWork::Passes {
+        step: (common.steps > 1).then(|| pass(PassKind::DraftStep, common.topk)),
+        extend: pass(PassKind::DraftExtend, common.draft_tokens),
+    }
+}
+
+/// Host work of a cycle: what a step costs, and what drafting and verifying add. With an overlap scheduler the
+/// difference hides behind the GPUs.
+fn host_work(setup: &ModelledSetup) -> HostWork {
     let runtime = &setup.runtime;
-    let added = if setup.overlap { runtime.host_per_cycle_overlapped } else { runtime.host_per_cycle };
-    sum(runtime.host_per_step, added)
+    if setup.overlap {
+        let hidden = (runtime.host_per_cycle.value - runtime.host_per_cycle_overlapped.value).max(Seconds::ZERO);
+        HostWork {
+            exposed: sum(runtime.host_per_step, runtime.host_per_cycle_overlapped),
+            hidden: Sourced::new(hidden, runtime.host_per_cycle.source),
+        }
+    } else {
+        HostWork::exposed(sum(runtime.host_per_step, runtime.host_per_cycle))
+    }
 }
 
 fn pricing<'a>(setup: &'a ModelledSetup, settings: &'a PassSettings) -> Pricing<'a> {
@@ -110,34 +83,32 @@ fn pricing<'a>(setup: &'a ModelledSetup, settings: &'a PassSettings) -> Pricing<
     }
 }
 
-/// Sum with combined source; the ranges add end to end, since all come from one profile.
+/// Sum with combined source; the ranges add end to end.
 pub(super) fn sum(a: Sourced<Seconds>, b: Sourced<Seconds>) -> Sourced<Seconds> {
-    combine(a, b, |x, y| x + y)
+    let ((low_a, high_a), (low_b, high_b)) = (ends(a), ends(b));
+    with_ends(a, b, a.value + b.value, low_a + low_b, high_a + high_b)
 }
 
 /// Difference with combined source: the range pairs opposite ends.
 pub(super) fn difference(a: Sourced<Seconds>, b: Sourced<Seconds>) -> Sourced<Seconds> {
-    let (low_a, high_a) = ends(a);
-    let (low_b, high_b) = ends(b);
-    let mut result = Sourced::new(a.value - b.value, a.source.combine(b.source));
-    result.extrapolated = a.extrapolated || b.extrapolated;
-    if a.spread.is_some() || b.spread.is_some() {
-        result = result.with_spread(low_a - high_b, high_a - low_b);
-    }
-    result
+    let ((low_a, high_a), (low_b, high_b)) = (ends(a), ends(b));
+    with_ends(a, b, a.value - b.value, low_a - high_b, high_a - low_b)
 }
 
-fn combine(
+/// Arithmetic on given and measured values is `derived`; a part that is nothing does not name the result.
+fn with_ends(
     a: Sourced<Seconds>,
     b: Sourced<Seconds>,
-    rising: impl Fn(Seconds, Seconds) -> Seconds,
+    value: Seconds,
+    low: Seconds,
+    high: Seconds,
 ) -> Sourced<Seconds> {
-    let (low_a, high_a) = ends(a);
-    let (low_b, high_b) = ends(b);
-    let mut result = Sourced::new(rising(a.value, b.value), a.source.combine(b.source));
+    let source = if b.value == Seconds::ZERO { a.source } else { a.source.combine(b.source) };
+    let source = if source < Source::Fitted { Source::Derived } else { source };
+    let mut result = Sourced::new(value, source);
     result.extrapolated = a.extrapolated || b.extrapolated;
     if a.spread.is_some() || b.spread.is_some() {
-        result = result.with_spread(rising(low_a, low_b), rising(high_a, high_b));
+        result = result.with_spread(low, high);
     }
     result
 }

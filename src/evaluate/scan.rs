@@ -3,9 +3,8 @@
 //! Scanned, never bisected: the curve over batch crosses 1 more than once, since speculation meets each cliff of
 //! the step time k + 1 times earlier than the baseline does.
 
-use super::known::{accept_length, draft_shape};
-use super::passes::Passes;
-use crate::analytic::{Crossing, Verdict, crossings};
+use super::passes::cycle;
+use crate::analytic::{Crossing, Parts, Verdict, crossings};
 use crate::runtime::Execution;
 use crate::scenario::{Method, ModelledSetup};
 
@@ -20,10 +19,7 @@ const MOST_ROWS: u32 = 12;
 
 /// Speedup of `setup` by the model alone.
 pub(super) fn model_speedup(setup: &ModelledSetup) -> f64 {
-    let passes = Passes::of(setup);
-    let length = accept_length(&setup.common).used.value.get();
-    let cycle = passes.verify.time.value + passes.draft_host().value;
-    length * passes.baseline_step().value.get() / cycle.get()
+    Parts::from_cycle(&cycle(setup)).speedup_value()
 }
 
 /// Batch size and speedup.
@@ -63,10 +59,6 @@ pub(super) fn over_draft_tokens(setup: &ModelledSetup) -> Vec<(u32, f64)> {
 /// The same chain with another number of rows; the acceptance is continued as it began.
 pub(super) fn with_rows(setup: &ModelledSetup, rows: u32) -> ModelledSetup {
     let mut varied = setup.clone();
-    varied.common.acceptance = setup.common.acceptance.with_shape(
-        draft_shape(&setup.common),
-        crate::speculation::DraftShape { steps: rows - 1, topk: 1, draft_tokens: rows },
-    );
     varied.common.steps = rows - 1;
     varied.common.draft_tokens = rows;
     varied

@@ -1,6 +1,6 @@
 //! What a case becomes when keys of its scenario change: observed parts stay as long as their inputs do.
 
-use super::known::{Known, KnownAllreduce, accept_length, accept_limit, common, predicted_passes, stated_pass};
+use super::known::{Known, KnownAllreduce, accept_length, accept_limit, common, predicted_cycle, stated_pass};
 use super::passes::sum;
 use crate::analytic::Figure;
 use crate::scenario::{Common, ModelledSetup, Setup, StatedPass};
@@ -23,14 +23,14 @@ pub(super) fn vary(base_setup: &Setup, base: &Known, setup: &Setup) -> Varied {
     let changed = Changed::between(base_setup, setup);
     let common = common(setup);
     let stated = &common.stated;
-    let passes = predicted_passes(setup);
+    let model = predicted_cycle(setup);
     let mut predicted = Vec::new();
     let mut unpredictable = Vec::new();
     let mut note = |name, is_changed: bool, is_stated: bool| {
         if is_changed && !is_stated {
-            if passes.is_some() { predicted.push(name) } else { unpredictable.push(name) }
+            if model.is_some() { predicted.push(name) } else { unpredictable.push(name) }
         }
-        is_changed && passes.is_some()
+        is_changed && model.is_some()
     };
 
     let predict_baseline = note("baseline", changed.baseline, stated.baseline.time.is_some());
@@ -38,23 +38,23 @@ pub(super) fn vary(base_setup: &Setup, base: &Known, setup: &Setup) -> Varied {
     let draft_host_stated = stated.draft.is_some() && stated.host.is_some();
     let predict_draft = note("draft and host", changed.draft_host, draft_host_stated);
 
-    let model_step = passes.as_ref().map(|p| p.baseline_step());
+    let model_step = model.as_ref().map(|m| m.baseline_time());
     let (baseline_step, baseline_allreduce) = if predict_baseline {
-        stated_pass(&hypotheses(&stated.baseline), model_step, passes.as_ref().map(|p| &p.baseline))
+        stated_pass(&hypotheses(&stated.baseline), model_step, model.as_ref().map(|m| &m.baseline))
     } else {
         keep(&stated.baseline, base.baseline_step, base.baseline_allreduce)
     };
     let (verify, allreduce) = if predict_verify {
-        let model = passes.as_ref().map(|p| p.verify.time);
-        stated_pass(&hypotheses(&stated.verify), model, passes.as_ref().map(|p| &p.verify))
+        let time = model.as_ref().map(|m| m.verify.time);
+        stated_pass(&hypotheses(&stated.verify), time, model.as_ref().map(|m| &m.verify))
     } else {
         keep(&stated.verify, base.verify, base.allreduce)
     };
 
-    let model_draft = passes.as_ref().map(|p| p.draft());
-    let model_host = passes.as_ref().map(|p| p.cycle_host);
-    let pick = |part: Option<Figure<Seconds>>, model: Option<Sourced<Seconds>>| {
-        if predict_draft { model.map(|used| Figure { used, predicted: model }) } else { part }
+    let model_draft = model.as_ref().map(|m| m.draft_time());
+    let model_host = model.as_ref().map(|m| m.host_time());
+    let pick = |part: Option<Figure<Seconds>>, own: Option<Sourced<Seconds>>| {
+        if predict_draft { own.map(|used| Figure { used, predicted: own }) } else { part }
     };
     let hypothesis = |stated: Option<Sourced<Seconds>>, part: Option<Figure<Seconds>>| match stated {
         Some(used) => Some(Figure { used, predicted: part.and_then(|p| p.predicted) }),
@@ -62,7 +62,7 @@ pub(super) fn vary(base_setup: &Setup, base: &Known, setup: &Setup) -> Varied {
     };
     let draft = hypothesis(stated.draft, pick(base.draft, model_draft));
     let host = hypothesis(stated.host, pick(base.host, model_host));
-    let whole = pick(Some(base.draft_host), passes.as_ref().map(|p| p.draft_host()));
+    let whole = pick(Some(base.draft_host), model.as_ref().map(|m| m.draft_host_time()));
     let draft_host = match (draft, host) {
         (Some(draft), Some(host)) if stated.draft.is_some() || stated.host.is_some() => {
             Figure { used: sum(draft.used, host.used), predicted: whole.and_then(|w| w.predicted) }
@@ -90,7 +90,8 @@ pub(super) fn vary(base_setup: &Setup, base: &Known, setup: &Setup) -> Varied {
         draft_host,
         draft,
         host,
-        passes,
+        model,
+        observed: None,
     };
     Varied { known, predicted, unpredictable }
 }
