@@ -25,8 +25,9 @@ pub fn significant(value: f64, figures: usize) -> String {
         return format!("{:.*}", figures.saturating_sub(1), 0.0);
     }
     let decimals = |v: f64| {
-        let magnitude = v.abs().log10().floor() as i64;
-        usize::try_from(figures as i64 - 1 - magnitude).unwrap_or(0)
+        let magnitude = v.abs().log10().floor() as i32;
+        let wanted = i32::try_from(figures).unwrap_or(i32::MAX);
+        usize::try_from(wanted - 1 - magnitude).unwrap_or(0)
     };
     let first = format!("{value:.*}", decimals(value));
     // Rounding may have carried into a new digit (9.996 -> 10.00): format again from the rounded value.

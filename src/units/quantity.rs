@@ -30,11 +30,13 @@ macro_rules! quantity {
             }
 
             /// The larger of two.
+            #[must_use]
             pub const fn max(self, other: Self) -> Self {
                 Self(self.0.max(other.0))
             }
 
             /// The smaller of two.
+            #[must_use]
             pub const fn min(self, other: Self) -> Self {
                 Self(self.0.min(other.0))
             }
@@ -130,8 +132,8 @@ quantity! {
     TokensPerSecond
 }
 quantity! {
-    /// Tokens gained per draft/verify cycle and request, *bonus token included*:
-    /// 1 ≤ L ≤ k + 1 with k the longest drafted chain (for a chain k + 1 = rows verified).
+    /// Tokens gained per verify pass, *bonus token included*, 1 ≤ L ≤ k + 1, k = longest drafted chain (for a
+    /// chain k + 1 = rows verified). Counted per request.
     AcceptLength
 }
 
@@ -158,6 +160,7 @@ impl Seconds {
 
     /// Rounded to whole picoseconds, the resolution of the simulator. Every duration is rounded once, where
     /// it is priced, so that closed forms and simulation add the very same numbers.
+    #[must_use]
     pub fn to_picosecond(self) -> Self {
         Self((self.0 * 1e12).round() * 1e-12)
     }

@@ -1,0 +1,18 @@
+//! `specplan schema`.
+
+use std::io::Write as _;
+
+use super::args::{SchemaArgs, SchemaOf};
+use super::exit::Failure;
+use crate::{report, scenario};
+
+/// Prints a JSON Schema.
+pub(super) fn run(args: &SchemaArgs) -> Result<(), Failure> {
+    let text = match args.of {
+        SchemaOf::Scenario => scenario::json_schema(),
+        SchemaOf::Report => report::json_schema(),
+    };
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{}", text.trim_end())?;
+    Ok(())
+}
