@@ -119,6 +119,16 @@ fn pytorch_issues_13_kernels_in_a_dense_layer() {
 }
 
 #[test]
+fn what_is_split_instead_of_replicated_is_gathered() {
+    let split = Runtime { replicates_mla_down: false, ..runtime(RuntimeKind::Vllm) };
+    let (parallel, overlap) = (Parallelism::tensor(8), ExpertOverlap::default());
+    let pass = build(&model("kimi-k2.5"), parallel, &split, PassKind::Decode, batch(1, 1), overlap);
+    // Down-projections in 61 layers, routers in 60, logits.
+    assert_eq!(pass.collectives(AllGather), 61 + 60 + 1);
+    within_1_percent(weights_of(&pass, &["qkv_a", "router"]) * 8e-9, 2.18, "split");
+}
+
+#[test]
 fn equal_layers_are_listed_once() {
     for (name, blocks, runs) in [("kimi-k2.5", 4, 4), ("gpt-oss-120b", 4, 38), ("llama-3.1-8b", 3, 3)] {
         let pass = on(RuntimeKind::Sglang, name, Parallelism::tensor(8));
