@@ -77,13 +77,13 @@ impl<'a> Shard<'a> {
 
     /// Rows of this rank's attention.
     pub(super) const fn tokens(&self) -> u32 {
-        self.requests * self.rows
+        self.requests.saturating_mul(self.rows)
     }
 
     /// Rows of the feed-forward part. Attention replicas are padded to the fullest one.
     pub(super) const fn all_tokens(&self) -> u32 {
         if self.replicated_attention() {
-            self.tokens() * (self.ranks / self.attention_ranks)
+            self.tokens().saturating_mul(self.ranks / self.attention_ranks)
         } else {
             self.tokens()
         }
