@@ -95,10 +95,11 @@ fn every_preset_builds_under_every_split_and_runtime() {
 
 #[test]
 fn a_pass_reads_the_cache_that_a_rank_holds() {
-    let split = |decode_context, data_attention| Parallelism {
-        decode_context,
-        data_attention,
-        ..Parallelism::tensor(8)
+    let split = |shared, replicas| Parallelism {
+        tensor: 8,
+        expert: 1,
+        data_attention: replicas,
+        decode_context: shared,
     };
     for name in ["kimi-k2.5", "qwen3-235b-a22b", "glm-4.5", "llama-3.1-70b"] {
         for parallel in [split(1, 1), split(2, 1), split(4, 1), split(1, 8), split(1, 4)] {
