@@ -57,7 +57,8 @@ fn cycles_of_requests_average_to_the_law() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(100 + seed);
         let (mut tokens, mut cycles) = (0_u64, 0_u64);
         // A walk ends its requests in good states more often, which weighs the less the longer they are.
-        let (requests, output) = if matches!(law, Acceptance::Markov(_)) { (1000, 2000) } else { (20_000, 100) };
+        let (requests, output) =
+            if matches!(law, Acceptance::Markov(_)) { (1000, 2000) } else { (20_000, 100) };
         for _ in 0..requests {
             let mut request = law.start_request(shape, &mut rng);
             let mut left = output;
