@@ -150,4 +150,4 @@ impl Parts {
 mod laws;
 #[cfg(test)]
 #[path = "parts_tests.rs"]
-mod tests;
+pub(in crate::analytic) mod tests;
