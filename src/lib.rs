@@ -16,6 +16,7 @@ pub mod cost;
 pub mod forward;
 pub mod hardware;
 pub mod model;
+pub mod report;
 pub mod runtime;
 pub mod scenario;
 pub mod sourced;
