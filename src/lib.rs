@@ -17,6 +17,7 @@ pub mod explain;
 pub mod forward;
 pub mod hardware;
 pub mod model;
+pub mod report;
 pub mod runtime;
 pub mod scenario;
 pub mod sourced;

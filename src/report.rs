@@ -1,0 +1,48 @@
+//! The answer as text, JSON, CSV, Markdown and pictures: strings exist only here.
+//!
+//! Every function takes a finished [`Prediction`] (or a plain data struct of points to draw) and formats it. No
+//! physical quantity is computed, not even a ratio: what is not in the data is not in the report. Units are
+//! converted (seconds to milliseconds), columns are aligned, and that is all.
+//!
+//! The text comes in a fixed order: verdict, breakdown, levers, notes; 80 columns; tables never wrap. Colour
+//! repeats what words and signs say already.
+
+mod context;
+mod csv;
+mod json;
+mod markdown;
+mod number;
+mod paint;
+pub mod plot;
+mod png;
+mod rows;
+mod table;
+mod text;
+mod wrap;
+
+pub use self::csv::csv;
+pub use context::{Context, Style};
+pub use json::{
+    At, BaselineJson, BreakEvenJson, BreakEvensJson, CalibrationJson, CrossingJson, ElasticityJson,
+    FindingJson, Needed, OverrideJson, PartJson, Quantity, ReportJson, SCHEMA_VERSION, ScenarioJson,
+    SourceJson, SpeculationJson, VerdictJson, WhatIfJson, json, json_schema,
+};
+pub use markdown::markdown;
+pub use png::{PngError, png};
+pub use text::text;
+
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+mod reference;
+
+use crate::analytic::Verdict;
+
+/// The verdict as a verb of "speculation".
+const fn verb(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Wins => "wins",
+        Verdict::Loses => "loses",
+        Verdict::Ties => "ties",
+    }
+}

@@ -1,0 +1,142 @@
+//! The answer as Markdown, for issues, pull requests and documentation.
+
+use crate::analytic::Prediction;
+
+use super::context::Context;
+use super::number::{TimeScale, times};
+use super::rows::{Parts, baseline_parts, cycle_parts, lever_heading, lever_rows};
+use super::text::{certainty, crossing_lists, crossing_words, provenance};
+use super::verb;
+
+/// The answer as Markdown: verdict, breakdown, levers, variations, findings.
+pub fn markdown(prediction: &Prediction, context: &Context) -> String {
+    let sections = [
+        head(prediction, context),
+        parts_table("One cycle", &cycle_parts(prediction)),
+        levers(prediction),
+        what_ifs(prediction),
+        crossings(prediction),
+        baseline(prediction),
+        findings(prediction),
+        pictures(context),
+    ];
+    sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn head(prediction: &Prediction, context: &Context) -> String {
+    let mut out = format!("## {}\n\n", escape(&context.scenario_name));
+    out.push_str(&format!(
+        "**Speculation {}: {}, against {} without it ({}).**\n",
+        verb(prediction.verdict),
+        prediction.speculation.throughput.used.value,
+        prediction.baseline.throughput.used.value,
+        times(prediction.speedup.used.value),
+    ));
+    if let Some(sentence) = certainty(prediction) {
+        out.push_str(&format!("{sentence}\n"));
+    }
+    out.push_str(&format!("\n{}", escape(&context.setup_words)));
+    if let Some(name) = &context.calibration_name {
+        out.push_str(&format!("; calibration {}", escape(name)));
+    }
+    out.push_str(&format!(". Scenario: `{}`", context.scenario_path));
+    for (key, value) in &context.overrides {
+        out.push_str(&format!(", with `{key} = {value}`"));
+    }
+    out.push_str(".\n");
+    out
+}
+
+/// A heading row, an alignment row, then the rows.
+fn table(heading: &[&str], right: &[bool], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let marks: Vec<String> = right.iter().map(|&r| if r { "--:" } else { ":--" }.to_owned()).collect();
+    let heading: Vec<String> = heading.iter().map(|&word| word.to_owned()).collect();
+    let mut out = line(&heading) + &line(&marks);
+    for row in rows {
+        out.push_str(&line(&row.iter().map(|cell| escape(cell)).collect::<Vec<_>>()));
+    }
+    out
+}
+
+fn parts_table(title: &str, parts: &Parts) -> String {
+    let shown = if parts.has_model { 5 } else { 4 };
+    let rows = parts.rows.iter().map(|row| {
+        let label = format!("{}{}", "\u{a0}\u{a0}\u{a0}".repeat(row.depth.into()), row.label);
+        let cells = [label, row.time.clone(), row.share.clone(), row.source.clone(), row.model.clone()];
+        cells.into_iter().take(shown).collect()
+    });
+    let heading = [title, "time", "share", "source", "model"];
+    let mut out = table(&heading[..shown], &[false, true, true, false, true][..shown], rows);
+    if parts.has_extrapolated {
+        out.push_str("\n\\* outside the measured range\n");
+    }
+    out
+}
+
+fn levers(prediction: &Prediction) -> String {
+    let rows = lever_rows(&prediction.break_even, prediction.speculation.cycle.used.value);
+    let cells = rows.into_iter().map(|r| vec![r.name.to_owned(), r.now, r.needed, r.change, r.draft_free]);
+    let heading = ["lever", "now", "needed", "change", "if drafting were free"];
+    let mut out = format!("{}\n\n", lever_heading(prediction));
+    out.push_str(&table(&heading, &[false, true, true, true, true], cells));
+    if let Some(lever) = &prediction.largest_lever {
+        let (name, speedup) = (escape(&lever.name), times(lever.speedup));
+        out.push_str(&format!(
+            "\nLargest lever: {name}: {}, {} ({speedup}).\n",
+            lever.verify, lever.throughput
+        ));
+    }
+    out
+}
+
+fn what_ifs(prediction: &Prediction) -> String {
+    if prediction.what_ifs.is_empty() {
+        return String::new();
+    }
+    let scale = TimeScale::for_largest(prediction.what_ifs.iter().map(|answer| answer.verify));
+    let rows = prediction.what_ifs.iter().map(|answer| {
+        let (verify, throughput) = (scale.text(answer.verify), answer.throughput.to_string());
+        vec![answer.name.clone(), verify, throughput, times(answer.speedup), provenance(answer)]
+    });
+    table(&["What if", "verify", "throughput", "speedup", "source"], &[false, true, true, true, false], rows)
+}
+
+fn crossings(prediction: &Prediction) -> String {
+    let lists = crossing_lists(prediction);
+    let rows = lists.into_iter().filter(|(_, list)| !list.is_empty()).map(|(name, list)| {
+        let words: Vec<String> = list.iter().map(crossing_words).collect();
+        vec![name.to_owned(), words.join(", ")]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    if rows.is_empty() {
+        String::new()
+    } else {
+        table(&["Varied alone", "speculation"], &[false, false], rows)
+    }
+}
+
+fn baseline(prediction: &Prediction) -> String {
+    let parts = baseline_parts(prediction);
+    if parts.rows.len() < 2 { String::new() } else { parts_table("One step without it", &parts) }
+}
+
+fn findings(prediction: &Prediction) -> String {
+    let mut out = String::new();
+    for finding in &prediction.diagnosis {
+        out.push_str(&format!("* **{}**: {}\n", finding.code, escape(&finding.message)));
+        for step in &finding.settle {
+            out.push_str(&format!("  * to settle it: {}\n", escape(step)));
+        }
+    }
+    out
+}
+
+fn pictures(context: &Context) -> String {
+    context.plots.iter().map(|path| format!("![{path}]({path})\n")).collect()
+}
+
+/// A bar would end a cell, an angle bracket would start a tag.
+fn escape(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;").replace('*', "\\*")
+}

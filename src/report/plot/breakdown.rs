@@ -1,0 +1,182 @@
+//! Where the milliseconds go: the baseline step against the cycle, as used and as the model has it.
+
+use indexmap::IndexSet;
+
+use crate::analytic::{Prediction, Row};
+use crate::report::number::TimeScale;
+use crate::sourced::Sourced;
+use crate::units::Seconds;
+
+use super::axis::{Axis, nice_ceiling};
+use super::canvas::{Anchor, Canvas, Font, Stroke, picture};
+use super::geometry::Rect;
+use super::label::{Label, Placer};
+use super::metrics::text_width;
+use super::page::{Frame, WIDTH, fit, heading, number_ticks};
+use super::palette::{FILLS, INK, WHITE};
+
+/// Height of a bar, and from one bar to the next \[px\].
+const BAR: f64 = 46.0;
+const PITCH: f64 = 96.0;
+/// Room for the names of the bars \[px\].
+const NAMES: f64 = 138.0;
+
+/// One part of a bar.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Segment {
+    /// The part; the same part has the same colour in every bar.
+    pub part: String,
+    /// Its time.
+    pub time: Seconds,
+}
+
+/// One bar.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// What it shows: "cycle, as observed".
+    pub name: String,
+    /// The whole, as it is reported.
+    pub total: Seconds,
+    /// Its parts in order.
+    pub segments: Vec<Segment>,
+}
+
+/// The bars of a figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bars {
+    /// The set-up in words.
+    pub setup: String,
+    /// The finding, as the title.
+    pub title: String,
+    /// From top to bottom.
+    pub bars: Vec<Bar>,
+}
+
+impl Bars {
+    /// Baseline step and cycle of an answer: as used, and as the model has them where there is a model.
+    pub fn new(prediction: &Prediction, setup: &str) -> Self {
+        let (baseline, speculation) = (&prediction.baseline, &prediction.speculation);
+        let (step, cycle) = (&baseline.step, &speculation.cycle);
+        let (base, tree) = (&baseline.breakdown, &speculation.cycle_breakdown);
+        let used = |row: &Row| row.time;
+        let model = |row: &Row| row.predicted;
+        let mut bars = vec![
+            bar("baseline step,\nas used", "step", step.used.value, base, used),
+            bar("cycle,\nas used", "cycle", cycle.used.value, tree, used),
+        ];
+        if let Some(predicted) = step.predicted {
+            bars.insert(1, bar("baseline step,\nmodel", "step", predicted.value, base, model));
+        }
+        if let Some(predicted) = cycle.predicted {
+            bars.push(bar("cycle,\nmodel", "cycle", predicted.value, tree, model));
+        }
+        let gained = speculation.accept_length.used.value;
+        let title = format!(
+            "A cycle takes {} for {gained} tokens; a step takes {} for one",
+            cycle.used.value, step.used.value
+        );
+        Self { setup: setup.to_owned(), title, bars }
+    }
+}
+
+/// The leaves of a tree of rows; without any, the whole as one part.
+fn bar(
+    name: &str,
+    whole: &str,
+    total: Seconds,
+    rows: &[Row],
+    time: impl Fn(&Row) -> Option<Sourced<Seconds>>,
+) -> Bar {
+    let shown: Vec<(&Row, Seconds)> =
+        rows.iter().filter_map(|row| time(row).map(|t| (row, t.value))).collect();
+    let is_leaf = |i: usize| shown.get(i + 1).is_none_or(|(next, _)| next.depth <= shown[i].0.depth);
+    let leaves = (0..shown.len()).filter(|&i| is_leaf(i));
+    let mut segments: Vec<Segment> =
+        leaves.map(|i| Segment { part: shown[i].0.part.clone(), time: shown[i].1 }).collect();
+    if segments.is_empty() {
+        segments.push(Segment { part: whole.to_owned(), time: total });
+    }
+    Bar { name: name.to_owned(), total, segments }
+}
+
+/// Bars of stacked parts, as SVG.
+pub fn time_breakdown(data: &Bars) -> String {
+    let height = 150.0 + PITCH * data.bars.len() as f64;
+    picture(WIDTH, height as u32, |canvas| {
+        let top = heading(canvas, &data.title, &data.setup);
+        let area = Rect::new(NAMES, top, f64::from(WIDTH) - 84.0, top + PITCH * data.bars.len() as f64);
+        let longest = data.bars.iter().map(|bar| bar.total.ms()).fold(0.1, f64::max);
+        let frame = Frame {
+            area,
+            x: Axis::linear(0.0, nice_ceiling(longest, 8), area.left, area.right),
+            y: Axis::linear(0.0, 1.0, area.bottom, area.top),
+        };
+        let ticks = number_ticks(&frame.x, 9);
+        frame.grid(canvas, &ticks, &[]);
+        let parts: IndexSet<&str> =
+            data.bars.iter().flat_map(|b| &b.segments).map(|s| s.part.as_str()).collect();
+        for (i, bar) in data.bars.iter().enumerate() {
+            let y = area.top + PITCH * i as f64 + 14.0;
+            draw_bar(canvas, &frame, bar, y, &parts);
+        }
+        frame.axes(canvas, (&ticks, "time [ms]"), (&[], ""));
+    })
+}
+
+fn draw_bar(canvas: &Canvas<'_>, frame: &Frame, bar: &Bar, top: f64, parts: &IndexSet<&str>) {
+    let middle = top + BAR / 2.0;
+    for (i, line) in bar.name.lines().enumerate() {
+        let font = Font { bold: i == 0, ..Font::new(12.5, Anchor::End) };
+        canvas.text((frame.area.left - 12.0, middle - 8.0 + 17.0 * i as f64), line, font);
+    }
+    let scale = TimeScale::for_largest([bar.total]);
+    let mut placer =
+        Placer::new(Rect::new(frame.area.left, top + BAR + 1.0, f64::from(WIDTH) - 10.0, top + PITCH - 15.0));
+    let mut start = 0.0;
+    let mut outside = vec![];
+    for segment in &bar.segments {
+        let end = start + segment.time.ms();
+        let rect = Rect::new(frame.x.at(start), top, frame.x.at(end), top + BAR);
+        let index = parts.get_index_of(segment.part.as_str()).unwrap_or(0);
+        let fill = FILLS[index % FILLS.len()];
+        canvas.fill(rect, fill, 1.0);
+        canvas.line(&[(rect.right, rect.top), (rect.right, rect.bottom)], Stroke::solid(WHITE, 1.5));
+        let time = scale.text(segment.time);
+        if !words_inside(
+            canvas,
+            rect,
+            &segment.part,
+            &time,
+            Font::new(12.0, Anchor::Middle).color(fill.ink_on()),
+        ) {
+            outside.push((rect, format!("{}\n{time}", segment.part)));
+        }
+        start = end;
+    }
+    for (rect, words) in outside {
+        let anchor = (rect.center().0, rect.bottom - 3.0);
+        placer.place(canvas, &[anchor], 0.0, &Label::new(&words, Font::new(11.0, Anchor::Middle).color(INK)));
+    }
+    let total = format!("{}", bar.total);
+    canvas.text(
+        (frame.x.at(start.max(bar.total.ms())) + 8.0, middle),
+        &total,
+        Font::new(13.0, Anchor::Start).bold(),
+    );
+}
+
+/// Name and time of a part inside its rectangle; false where they do not fit.
+fn words_inside(canvas: &Canvas<'_>, rect: Rect, part: &str, time: &str, font: Font) -> bool {
+    let room = rect.width() - 8.0;
+    let mut lines = fit(part, room, font);
+    lines.push(time.to_owned());
+    let fits = |line: &String| text_width(line, font.size, font.bold) <= room;
+    if lines.len() > 3 || !lines.iter().all(fits) {
+        return false;
+    }
+    let (x, y) = rect.center();
+    for (i, line) in lines.iter().enumerate() {
+        canvas.text((x, y + 14.5 * (i as f64 - (lines.len() as f64 - 1.0) / 2.0)), line, font);
+    }
+    true
+}

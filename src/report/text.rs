@@ -1,0 +1,98 @@
+//! The answer on a terminal: verdict, breakdown, levers, variations, findings.
+
+mod breakdown;
+mod findings;
+mod levers;
+mod variations;
+
+pub(super) use variations::{crossing_lists, crossing_words, provenance};
+
+use crate::analytic::{Prediction, Verdict};
+
+use super::context::{Context, Style};
+use super::number::times;
+use super::paint::Tone;
+use super::verb;
+use super::wrap::paragraph;
+
+/// Narrowest layout; below it the terminal has to cope.
+const NARROWEST: usize = 60;
+
+/// The answer as text of `style.width` columns, without a date, a duration or anything else that changes
+/// between two runs on the same input.
+pub fn text(prediction: &Prediction, context: &Context, style: &Style) -> String {
+    let style = Style { color: style.color, width: style.width.max(NARROWEST) };
+    let sections = [
+        verdict(prediction, context, &style),
+        breakdown::cycle(prediction, &style),
+        levers::table(prediction, &style),
+        variations::what_ifs(prediction, &style),
+        variations::crossings(prediction, &style),
+        variations::elasticities(prediction, &style),
+        breakdown::baseline(prediction, &style),
+        findings::list(prediction, &style),
+        setup(context, &style),
+    ];
+    sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// The colour of a verdict.
+const fn tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Wins => Tone::Gain,
+        Verdict::Loses => Tone::Loss,
+        Verdict::Ties => Tone::Strong,
+    }
+}
+
+/// The first line answers in a sentence; interval and overrides follow where there are any.
+fn verdict(prediction: &Prediction, context: &Context, style: &Style) -> String {
+    let claim = format!("Speculation {}", verb(prediction.verdict));
+    let mut out = format!(
+        "{}: {}, against {} without it ({}).\n",
+        tone(prediction.verdict).paint(&claim, style.color),
+        prediction.speculation.throughput.used.value,
+        prediction.baseline.throughput.used.value,
+        times(prediction.speedup.used.value),
+    );
+    if let Some(sentence) = certainty(prediction) {
+        out.push_str(&paragraph(&sentence, "", "", style.width));
+    }
+    for (key, value) in &context.overrides {
+        out.push_str(&paragraph(&format!("with {key} = {value}"), "  ", "    ", style.width));
+    }
+    out
+}
+
+/// How sure the verdict is, where the inputs carry spreads.
+pub(super) fn certainty(prediction: &Prediction) -> Option<String> {
+    let spread =
+        prediction.speedup.used.spread.map(|s| format!("a speedup of {} to {}", times(s.low), times(s.high)));
+    let chance = prediction.win_probability.map(|p| format!("a probability of {} to win", probability(p)));
+    let both: Vec<String> = [spread, chance].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| format!("Spreads of the inputs give {}.", both.join(", ")))
+}
+
+/// A probability, without claiming certainty.
+fn probability(p: f64) -> String {
+    match p {
+        p if p < 0.01 => "under 1 %".to_owned(),
+        p if p > 0.99 => "over 99 %".to_owned(),
+        p => super::number::percent(p),
+    }
+}
+
+/// What was asked, last and dim.
+fn setup(context: &Context, style: &Style) -> String {
+    let calibration = context.calibration_name.as_ref().map(|name| format!("calibration {name}"));
+    let facts: Vec<&str> =
+        [Some(context.setup_words.as_str()), calibration.as_deref(), Some(&context.scenario_path)]
+            .into_iter()
+            .flatten()
+            .filter(|fact| !fact.is_empty())
+            .collect();
+    paragraph(&facts.join("; "), "Setup: ", "  ", style.width)
+        .lines()
+        .map(|line| Tone::Dim.paint(line, style.color) + "\n")
+        .collect()
+}
