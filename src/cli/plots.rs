@@ -1,0 +1,192 @@
+//! Draws the plots of an answer: samples curves, hands them to the report, writes SVG and PNG.
+
+use std::path::Path;
+
+use super::exit::Failure;
+use super::output::write_file;
+use crate::analytic::{BreakEven, Figure, Parts, Prediction};
+use crate::evaluate;
+use crate::report::{self, Context, plot};
+use crate::scenario::{Loaded, ModelledSetup, Setup};
+use crate::sourced::Sourced;
+use crate::units::{AcceptLength, Seconds, TokensPerSecond};
+
+/// Width of the PNG files \[px\].
+pub(super) const PNG_WIDTH: u32 = 1600;
+
+/// Samples of a curve.
+const SAMPLES: u32 = 120;
+
+/// Samples of each axis of the heat map.
+const CELLS: u32 = 48;
+
+/// Writes all plots of one answer below `folder` and returns their paths. With several scenarios the file names
+/// start with the scenario's.
+pub(super) fn write(
+    folder: &Path,
+    prefix: Option<&Path>,
+    loaded: &Loaded,
+    prediction: &Prediction,
+    context: &Context,
+) -> Result<Vec<String>, Failure> {
+    let setup = loaded.variation.as_ref().unwrap_or(&loaded.base);
+    let prefix = prefix
+        .and_then(Path::file_stem)
+        .map_or_else(String::new, |stem| format!("{}-", stem.to_string_lossy()));
+    let mut written = Vec::new();
+    for (name, svg) in drawings(setup, prediction, &context.setup_words) {
+        let stem = folder.join(format!("{prefix}{name}"));
+        written.extend(save(&stem, &svg)?);
+    }
+    Ok(written)
+}
+
+/// Writes one drawing as SVG and PNG.
+pub(super) fn save(stem: &Path, svg: &str) -> Result<[String; 2], Failure> {
+    let png = report::png(svg, PNG_WIDTH).map_err(|error| Failure::Input(error.to_string()))?;
+    let path = |extension: &str| {
+        let mut path = stem.as_os_str().to_owned();
+        path.push(extension);
+        std::path::PathBuf::from(path)
+    };
+    let (svg_path, png_path) = (path(".svg"), path(".png"));
+    write_file(&svg_path, svg.as_bytes())?;
+    write_file(&png_path, &png)?;
+    Ok([svg_path.display().to_string(), png_path.display().to_string()])
+}
+
+fn drawings(setup: &Setup, prediction: &Prediction, words: &str) -> Vec<(&'static str, String)> {
+    let used = parts(prediction, |figure| figure.used, |figure| figure.used, |figure| figure.used);
+    let mut list = vec![
+        ("throughput-against-verify", plot::throughput_against_verify(&verify_curve(prediction, &used, words))),
+        (
+            "throughput-against-accept-length",
+            plot::throughput_against_accept_length(&accept_curve(prediction, &used, words)),
+        ),
+        ("speedup-map", plot::speedup_map(&heat_map(prediction, &used, words))),
+        ("time-breakdown", plot::time_breakdown(&plot::Bars::new(prediction, words))),
+    ];
+    if let Setup::Modelled(modelled) = setup {
+        list.push(("speedup-against-batch", plot::speedup_against_batch(&batch_curve(modelled, prediction, words))));
+        if modelled.parallel.tensor > 1 {
+            let curves = super::plot_allreduce::curves(modelled, words);
+            list.push(("allreduce-against-bytes", plot::allreduce_against_bytes(&curves)));
+        }
+    }
+    list
+}
+
+/// The numbers of a prediction that the curves vary.
+fn parts(
+    prediction: &Prediction,
+    time: impl Fn(&Figure<Seconds>) -> Sourced<Seconds>,
+    length: impl Fn(&Figure<AcceptLength>) -> Sourced<AcceptLength>,
+    throughput: impl Fn(&Figure<TokensPerSecond>) -> Sourced<TokensPerSecond>,
+) -> Parts {
+    let spec = &prediction.speculation;
+    let step = time(&prediction.baseline.step);
+    let batch = (throughput(&prediction.baseline.throughput).value.get() * step.value.get()).round();
+    Parts {
+        batch: batch as u32,
+        accept_limit: spec.accept_limit.get(),
+        accept_length: length(&spec.accept_length),
+        baseline_step: step,
+        verify: time(&spec.verify),
+        allreduce: None,
+        draft_host: time(&spec.draft_host),
+        observed: None,
+    }
+}
+
+fn verify_curve(prediction: &Prediction, used: &Parts, words: &str) -> plot::VerifyCurve {
+    let spec = &prediction.speculation;
+    let model = spec.verify.predicted.zip(spec.throughput.predicted).map(|(v, t)| (v.value, t.value));
+    let break_even = match prediction.break_even.verify.needed {
+        BreakEven::Reached { value, .. } => value,
+        BreakEven::Unreachable { .. } => None,
+    };
+    let longest = [Some(used.verify.value), model.map(|m| m.0), break_even]
+        .into_iter()
+        .flatten()
+        .fold(used.baseline_step.value, Seconds::max)
+        * 1.25;
+    let shortest = used.baseline_step.value * 0.5;
+    let curve = (0..=SAMPLES)
+        .map(|i| shortest + (longest - shortest) * (f64::from(i) / f64::from(SAMPLES)))
+        .map(|verify| {
+            (verify, Parts { verify: Sourced::given(verify), ..*used }.throughput().value)
+        })
+        .collect();
+    plot::VerifyCurve {
+        setup: words.to_owned(),
+        baseline: prediction.baseline.throughput.used.value,
+        accept_length: spec.accept_length.used.value,
+        curve,
+        break_even,
+        observed: Some((spec.verify.used.value, spec.throughput.used.value)),
+        model,
+    }
+}
+
+fn accept_curve(prediction: &Prediction, used: &Parts, words: &str) -> plot::AcceptCurve {
+    let spec = &prediction.speculation;
+    let limit = spec.accept_limit;
+    let length = spec.accept_length.used.value;
+    let curve = (0..=SAMPLES)
+        .map(|i| AcceptLength::new(1.0 + (limit.get() - 1.0) * f64::from(i) / f64::from(SAMPLES)))
+        .map(|l| (l, Parts { accept_length: Sourced::given(l), ..*used }.throughput().value))
+        .collect();
+    plot::AcceptCurve {
+        setup: words.to_owned(),
+        baseline: prediction.baseline.throughput.used.value,
+        limit,
+        curve,
+        break_even: Some(used.needed().accept_length.kept),
+        observed: Some((length, spec.throughput.used.value)),
+        model: spec.throughput.predicted.map(|t| (length, t.value)),
+    }
+}
+
+fn heat_map(prediction: &Prediction, used: &Parts, words: &str) -> plot::HeatMap {
+    let spec = &prediction.speculation;
+    let limit = spec.accept_limit.get();
+    let model_verify = spec.verify.predicted.map(|v| v.value);
+    let longest = used.verify.value.max(model_verify.unwrap_or(Seconds::ZERO)) * 1.2;
+    let shortest = used.baseline_step.value * 0.5;
+    let step = |i: u32| f64::from(i) / f64::from(CELLS);
+    let verify: Vec<Seconds> = (0..=CELLS).map(|i| shortest + (longest - shortest) * step(i)).collect();
+    let lengths: Vec<AcceptLength> =
+        (0..=CELLS).map(|i| AcceptLength::new(1.0 + (limit - 1.0) * step(i))).collect();
+    let speedup = lengths
+        .iter()
+        .map(|length| {
+            let at = |verify: &Seconds| Parts {
+                verify: Sourced::given(*verify),
+                accept_length: Sourced::given(*length),
+                ..*used
+            };
+            verify.iter().map(|verify| at(verify).speedup_value()).collect()
+        })
+        .collect();
+    let length = spec.accept_length.used.value;
+    plot::HeatMap {
+        setup: words.to_owned(),
+        verify,
+        accept_length: lengths,
+        speedup,
+        break_even: match prediction.break_even.verify.needed {
+            BreakEven::Reached { value, .. } => value,
+            BreakEven::Unreachable { .. } => None,
+        },
+        observed: Some((spec.verify.used.value, length, prediction.speedup.used.value)),
+        model: model_verify.zip(prediction.speedup.predicted).map(|(v, s)| (v, length, s.value)),
+    }
+}
+
+fn batch_curve(setup: &ModelledSetup, prediction: &Prediction, words: &str) -> plot::BatchCurve {
+    plot::BatchCurve {
+        setup: words.to_owned(),
+        points: evaluate::over_batch(setup),
+        crossings: prediction.break_even.batch.clone(),
+    }
+}

@@ -1,0 +1,141 @@
+//! `specplan run`: the answer to one or more scenarios.
+
+use std::path::Path;
+
+use super::args::{Format, RunArgs};
+use super::exit::Failure;
+use super::output::{Output, color_stderr};
+use super::{plots, words};
+use crate::analytic::Prediction;
+use crate::diagnostic::{Diagnostics, render_all};
+use crate::report::{self, Context, Style};
+use crate::scenario::{self, Library, Loaded, Overrides};
+use crate::evaluate;
+
+/// A scenario that was answered.
+struct Answered {
+    prediction: Prediction,
+    context: Context,
+}
+
+/// Answers every file; faulty ones are reported and the others answered all the same.
+pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
+    let mut output = Output::open(&args.out)?;
+    let colour = color_stderr(args.out.color);
+    if let Some(folder) = &args.plots {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::Input(format!("cannot make {}: {error}", folder.display())))?;
+    }
+    let overrides = Overrides { set: args.overrides.set.clone(), unset: args.overrides.unset.clone() };
+    let library = scenario::Builtin;
+    let mut answers = Vec::new();
+    let mut faulty = false;
+    for path in &args.files {
+        match load(path, &overrides, &library) {
+            Err(diagnostics) => {
+                eprint!("{}", render_all(&diagnostics, colour));
+                faulty = true;
+            }
+            Ok(loaded) => {
+                if !args.out.quiet {
+                    notes(&loaded);
+                }
+                answers.push(answer(&loaded, path, args)?);
+            }
+        }
+    }
+    output.write(&rendered(&answers, args, output.color)?)?;
+    if faulty {
+        return Err(Failure::Reported);
+    }
+    below(&answers, args)
+}
+
+fn load(path: &Path, overrides: &Overrides, library: &dyn Library) -> Result<Loaded, Diagnostics> {
+    let scenario = scenario::load_with(path, overrides)?;
+    scenario::resolve(&scenario, library)
+}
+
+/// Numbered notes on stderr: defaults that matter, variables without effect.
+fn notes(loaded: &Loaded) {
+    for (number, note) in loaded.notes.iter().enumerate() {
+        eprintln!("note [{}]: {note}", number + 1);
+    }
+}
+
+fn answer(loaded: &Loaded, path: &Path, args: &RunArgs) -> Result<Answered, Failure> {
+    let prediction = evaluate::answer(loaded);
+    let setup = loaded.variation.as_ref().unwrap_or(&loaded.base);
+    let mut context = Context {
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: args.seed,
+        scenario_name: words::name(setup).to_owned(),
+        scenario_path: path.display().to_string(),
+        calibration_name: words::calibration(setup),
+        overrides: loaded.overrides.clone(),
+        plots: Vec::new(),
+        setup_words: words::setup(setup),
+    };
+    if let Some(folder) = &args.plots {
+        let several = args.files.len() > 1;
+        context.plots = plots::write(folder, several.then_some(path), loaded, &prediction, &context)?;
+        if !args.out.quiet {
+            for plot in &context.plots {
+                eprintln!("wrote {plot}");
+            }
+        }
+    }
+    Ok(Answered { prediction, context })
+}
+
+fn rendered(answers: &[Answered], args: &RunArgs, color: bool) -> Result<String, Failure> {
+    let style = Style { color, ..Style::default() };
+    let each = |format: &dyn Fn(&Answered) -> String, between: &str| {
+        answers.iter().map(format).collect::<Vec<_>>().join(between)
+    };
+    Ok(match args.out.format {
+        Format::Text => each(&|a| report::text(&a.prediction, &a.context, style), "\n"),
+        Format::Markdown => each(&|a| report::markdown(&a.prediction, &a.context), "\n"),
+        Format::Csv => {
+            let tables: Vec<String> =
+                answers.iter().map(|a| report::csv(&a.prediction, &a.context)).collect();
+            // One table: the header row of the first is the header of all.
+            tables
+                .iter()
+                .enumerate()
+                .map(|(i, table)| if i == 0 { table.as_str() } else { without_header(table) })
+                .collect()
+        }
+        Format::Json => {
+            let mut values: Vec<serde_json::Value> =
+                answers.iter().map(|a| report::json(&a.prediction, &a.context)).collect();
+            let value = match (args.files.len(), values.len()) {
+                (1, 1) => values.remove(0),
+                (1, _) => return Ok(String::new()),
+                _ => serde_json::Value::Array(values),
+            };
+            let text = serde_json::to_string_pretty(&value).expect("a JSON value becomes text");
+            format!("{text}\n")
+        }
+    })
+}
+
+fn without_header(table: &str) -> &str {
+    table.split_once('\n').map_or("", |(_, rest)| rest)
+}
+
+fn below(answers: &[Answered], args: &RunArgs) -> Result<(), Failure> {
+    let Some(least) = args.fail_below else { return Ok(()) };
+    let mut failed = false;
+    for answered in answers {
+        let speedup = answered.prediction.speedup.used.value;
+        if speedup < least {
+            eprintln!(
+                "{}: speedup {speedup:.3} is below {least} (--fail-below)",
+                answered.context.scenario_path
+            );
+            failed = true;
+        }
+    }
+    if failed { Err(Failure::Check) } else { Ok(()) }
+}
