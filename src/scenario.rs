@@ -1,12 +1,16 @@
 //! Scenario files: loading, checking, resolving.
 
-pub mod schema;
+mod check;
+mod keys;
+pub mod layer;
+mod schema;
 mod setup;
 pub mod tree;
 pub mod written;
 
+pub use keys::{KeyDoc, key_docs};
+pub use schema::json_schema;
 pub use setup::{
     Common, Method, ModelledSetup, ObservedAllreduce, ObservedSetup, PassSettings, Setup, Stated, StatedPass,
     WhatIf,
 };
-#[cfg(test)] mod tmp { #[test] fn show() { println!("{}", super::schema::json_schema()); } }

@@ -70,6 +70,12 @@ impl Transform for Tidy {
     fn transform(&mut self, schema: &mut Schema) {
         let Some(object) = schema.as_object_mut() else { return };
         object.remove("format");
+        if object.get("default").is_some_and(|default| default.is_null() || *default == Value::Array(Vec::new())) {
+            object.remove("default");
+        }
+        if let Some(Value::String(text)) = object.get_mut("description") {
+            *text = one_line_per_paragraph(text);
+        }
         if let Some(Value::Array(types)) = object.get_mut("type") {
             types.retain(|word| word != "null");
             if let [only] = types.as_slice() {
@@ -88,4 +94,9 @@ impl Transform for Tidy {
             }
         }
     }
+}
+
+/// Doc comments are wrapped for the source file; editors wrap hover text themselves.
+fn one_line_per_paragraph(text: &str) -> String {
+    text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect::<Vec<_>>().join("\n\n")
 }

@@ -19,6 +19,7 @@ pub use passes::{
     AllreduceKeys, BaselineKeys, BaselineObserved, DraftPassKeys, DraftPassObserved, HostKeys, ObservedAllreduceKeys,
     SchedulerKeys, SpeculationKeys, SpeculationObserved, VerifyKeys, VerifyObserved,
 };
+pub(in crate::scenario) use quantity::unit_named;
 pub use quantity::{EnvironmentValue, Given, Ratio};
 pub use simulation::{
     ArrivalKeys, LengthKeys, ServingKeys, SimulationKeys, SimulationMode, SloKeys,
