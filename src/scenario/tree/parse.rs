@@ -4,6 +4,7 @@
 //! range of every key and value.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -30,15 +31,16 @@ pub fn parse(source: &Arc<SourceText>) -> Result<Node, Box<Diagnostic>> {
         let example = "write at least `baseline`, `speculation` and what was observed; see scenarios/observed-only.yaml";
         return Err(Box::new(Diagnostic::error(Code::Unreadable, title).help(example)));
     }
-    parse_value(source, 0)
+    parse_value(source, 0..source.text.len())
 }
 
-/// The tree of one YAML value that begins at byte `start` of a text, such as the value of `--set key=value`.
+/// The tree of one YAML value that fills a range of a text, such as the value of `--set key=value`.
 ///
 /// # Errors
 /// As [`parse`].
-pub fn parse_value(source: &Arc<SourceText>, start: usize) -> Result<Node, Box<Diagnostic>> {
-    let raw: Spanned<Raw> = serde_yaml::from_str_with_options(&source.text[start..], options())
+pub fn parse_value(source: &Arc<SourceText>, range: Range<usize>) -> Result<Node, Box<Diagnostic>> {
+    let start = range.start;
+    let raw: Spanned<Raw> = serde_yaml::from_str_with_options(&source.text[range], options())
         .map_err(|error| Box::new(explained(&error, source, start)))?;
     Ok(Reader { source, start }.node(raw))
 }
