@@ -8,11 +8,16 @@
 //!                                   ▲                           ▲                        text json csv md svg png
 //!                                   └─────── Calibration ───────┘
 //! ```
+//!
+//! `evaluate` is the one place that walks the whole way; `cli` is the one place that prints.
 
 pub mod analytic;
 pub mod calibration;
+pub mod cli;
 pub mod collective;
 pub mod cost;
+pub mod diagnostic;
+pub mod evaluate;
 pub mod explain;
 pub mod forward;
 pub mod hardware;
@@ -23,3 +28,4 @@ pub mod scenario;
 pub mod sourced;
 pub mod speculation;
 pub mod units;
+pub mod validation;

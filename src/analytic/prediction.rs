@@ -83,6 +83,8 @@ pub struct SpeculationAnswer {
     pub execution: Option<&'static str>,
     /// Accept length, bonus token included.
     pub accept_length: Figure<AcceptLength>,
+    /// The most that one cycle can yield per request: the longest drafted chain and the bonus token.
+    pub accept_limit: AcceptLength,
     /// Rows verified over the whole batch.
     pub rows: Figure<f64>,
     /// One cycle.

@@ -10,6 +10,7 @@ use crate::analytic::{
 use crate::runtime::Execution;
 use crate::scenario::{Loaded, Setup, WhatIf};
 use crate::sourced::{Source, Sourced};
+use crate::units::AcceptLength;
 
 /// Everything `run` says about a scenario: verdict, breakdown, break-evens, what-ifs, levers, diagnosis.
 pub fn answer(loaded: &Loaded) -> Prediction {
@@ -106,6 +107,7 @@ fn speculation_answer(setup: &Setup, known: &Known, parts: &Parts) -> Speculatio
     SpeculationAnswer {
         execution: verify_execution,
         accept_length: known.accept_length,
+        accept_limit: AcceptLength::new(known.accept_limit),
         rows: Figure { used: Sourced::new(rows, Source::Given), predicted: None },
         cycle: Figure { used: parts.cycle(), predicted: predicted.as_ref().map(Parts::cycle) },
         draft_host: known.draft_host,

@@ -1,0 +1,190 @@
+//! An axis of a sweep: `key=a,b,c`, `key=lo..hi:n` or `key=lo..hi:n:log`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::check::check_dotted;
+use super::layer::Layer;
+use super::tree::{Content, parse_value};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, SourceText};
+
+/// Values of one key, as written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// The key, with dots.
+    pub key: String,
+    /// The values.
+    pub values: AxisValues,
+}
+
+/// Values of an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AxisValues {
+    /// One by one, each as it would be written in the scenario.
+    List(Vec<String>),
+    /// From one value to another.
+    Range {
+        /// The first value, with its unit.
+        low: String,
+        /// The last value, with its unit.
+        high: String,
+        /// How many, both ends included.
+        points: u32,
+        /// Equal ratios instead of equal differences.
+        logarithmic: bool,
+    },
+}
+
+/// Points of one axis.
+const MOST_POINTS: u32 = 1_000_000;
+
+impl Axis {
+    /// Reads and checks an axis that fills a range of a text.
+    ///
+    /// # Errors
+    /// What is wrong with it, at its place.
+    pub fn parse(source: &Arc<SourceText>, range: Range<usize>) -> Result<Self, Diagnostics> {
+        let mut found = Diagnostics::default();
+        let axis = read(source, range, &mut found);
+        match axis {
+            Some(axis) if found.is_empty() => Ok(axis),
+            _ => Err(found),
+        }
+    }
+}
+
+/// Checks the axes under `sweep`.
+pub(super) fn check(layer: &Layer, found: &mut Diagnostics) {
+    let Some(Content::List(items)) = layer.tree.at("sweep").map(|node| &node.content) else { return };
+    for item in items {
+        let Some(text) = item.text() else { continue };
+        let place = &item.place;
+        let start = place.range.start + place.text().find(text).unwrap_or(0);
+        let end = (start + text.len()).min(place.range.end);
+        if let Err(faults) = Axis::parse(&place.source, start..end) {
+            found.extend(faults);
+        }
+    }
+}
+
+fn read(source: &Arc<SourceText>, range: Range<usize>, found: &mut Diagnostics) -> Option<Axis> {
+    let text = &source.text[range.clone()];
+    let whole = Place::new(source, range.clone());
+    let fault = |place: &Place, title: &str, remark: &str| {
+        Diagnostic::error(Code::Override, title)
+            .at(place, remark)
+            .help("write `key=a,b,c`, `key=lo..hi:n` or `key=lo..hi:n:log`")
+    };
+    let Some((key, rest)) = text.split_once('=') else {
+        found.push(fault(&whole, "an axis has a key and values", "no `=` here"));
+        return None;
+    };
+    let place = Place::new(source, range.start..range.start + key.len());
+    let start = range.start + key.len() + 1;
+    let at = |part: Range<usize>| start + part.start..start + part.end;
+    let value = |part: Range<usize>, found: &mut Diagnostics| -> Option<String> {
+        let node = match parse_value(source, at(part.clone())) {
+            Ok(node) => node,
+            Err(fault) => {
+                found.push(*fault);
+                return None;
+            }
+        };
+        check_dotted(key.trim(), &place, Some(&node), found).then(|| rest[part].trim().to_owned())
+    };
+    if let Some((low, others)) = rest.split_once("..") {
+        let mut parts = others.split(':');
+        let high = parts.next().unwrap_or("");
+        let count = parts.next().unwrap_or("");
+        let scale = parts.next().unwrap_or("");
+        let count_place = Place::new(source, at(low.len() + 3 + high.len()..rest.len()));
+        let Some(points) = count.trim().parse().ok().filter(|points| (2..=MOST_POINTS).contains(points)) else {
+            let remark = format!("a whole number from 2 to {MOST_POINTS}");
+            found.push(fault(&count_place, "an axis from one value to another needs a number of points", &remark));
+            return None;
+        };
+        if !matches!(scale.trim(), "" | "log") || parts.next().is_some() {
+            found.push(fault(&count_place, "only `:log` may follow the number of points", "not understood"));
+            return None;
+        }
+        let low_value = value(0..low.len(), found);
+        let high_value = value(low.len() + 2..low.len() + 2 + high.len(), found);
+        let values = AxisValues::Range {
+            low: low_value?,
+            high: high_value?,
+            points,
+            logarithmic: scale.trim() == "log",
+        };
+        return Some(Axis { key: key.trim().to_owned(), values });
+    }
+    let mut values = Vec::new();
+    for part in split_list(rest) {
+        if let Some(text) = value(part, found) {
+            values.push(text);
+        } else {
+            return None;
+        }
+    }
+    Some(Axis { key: key.trim().to_owned(), values: AxisValues::List(values) })
+}
+
+/// The parts between commas that stand outside brackets and quotes.
+fn split_list(text: &str) -> Vec<Range<usize>> {
+    let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_i32, None);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            _ if quote == Some(letter) => quote = None,
+            _ if quote.is_some() => {}
+            '"' | '\'' => quote = Some(letter),
+            '[' | '{' => depth += 1,
+            ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(start..at);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(start..text.len());
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(text: &str) -> Result<Axis, Diagnostics> {
+        let source = SourceText::command_line(text);
+        Axis::parse(&source, 0..text.len())
+    }
+
+    #[test]
+    fn lists_and_ranges_are_read() {
+        let list = |values: &[&str]| AxisValues::List(values.iter().map(|v| (*v).to_owned()).collect());
+        assert_eq!(axis("workload.batch=1,2, 4").unwrap().values, list(&["1", "2", "4"]));
+        assert_eq!(
+            axis("speculation.acceptance.cumulative=[0.6,0.4],[0.7,0.5]").unwrap().values,
+            list(&["[0.6,0.4]", "[0.7,0.5]"])
+        );
+        assert_eq!(
+            axis("speculation.verify.time=10 ms..40 ms:31:log").unwrap().values,
+            AxisValues::Range { low: "10 ms".into(), high: "40 ms".into(), points: 31, logarithmic: true }
+        );
+    }
+
+    #[test]
+    fn faults_of_an_axis_are_found() {
+        for text in [
+            "workload.batch",
+            "workload.bath=1",
+            "workload.batch=1..8",
+            "workload.batch=1..8:1",
+            "workload.batch=1..8:4:lin",
+            "workload.batch=one",
+            "speculation.verify.time=10..40:3",
+            "what_if=1",
+        ] {
+            assert!(axis(text).is_err(), "{text}");
+        }
+    }
+}

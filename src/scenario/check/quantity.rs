@@ -1,0 +1,159 @@
+//! A quantity in the file: its unit, its number, its range.
+
+use serde_json::Value;
+
+use crate::diagnostic::{Code, Diagnostic, Place, closest};
+use crate::scenario::tree::{Content, Node};
+use crate::sourced::SPREAD_DEVIATIONS;
+use crate::units::{ParseUnitError, Unit, Written};
+
+/// What is wrong with a quantity, if anything.
+pub(super) fn fault(node: &Node, unit: Unit, schema: &Value) -> Option<Diagnostic> {
+    let text = match &node.content {
+        Content::Text(text) => text.clone(),
+        Content::Number(text) => text.replace('_', ""),
+        Content::Null | Content::Bool(_) | Content::List(_) | Content::Map(_) => {
+            let title = format!("{} is expected, and {} is written", unit.noun(), node.noun());
+            return Some(Diagnostic::error(Code::WrongType, title).at(&node.place, example(schema)));
+        }
+    };
+    if is_no_finite_number(&text) {
+        return Some(not_finite(&node.place));
+    }
+    match unit.parse(&text) {
+        Ok(written) => out_of_range(written, unit, node, schema),
+        Err(error) => Some(explained(&error, unit, node, &text, schema)),
+    }
+}
+
+fn explained(error: &ParseUnitError, unit: Unit, node: &Node, text: &str, schema: &Value) -> Diagnostic {
+    let place = &node.place;
+    match error {
+        ParseUnitError::MissingUnit { .. } => missing_unit(unit, node, text),
+        ParseUnitError::UnknownUnit { suffix, .. } => unknown_unit(unit, place, suffix),
+        ParseUnitError::UnexpectedUnit { suffix } => {
+            let title = format!("a plain number is expected, without `{suffix}`");
+            let diagnostic = Diagnostic::error(Code::WrongUnit, title).at(place, "this value has no unit");
+            match text.trim().strip_suffix(suffix.as_str()) {
+                Some(number) => diagnostic.fix("write the number alone", place, number.trim()),
+                None => diagnostic,
+            }
+        }
+        ParseUnitError::NotANumber { .. } => {
+            let title = format!("{} is expected, and `{}` is none", unit.noun(), shortened(text));
+            Diagnostic::error(Code::WrongType, title).at(place, example(schema))
+        }
+        ParseUnitError::NotFinite => not_finite(place),
+        ParseUnitError::NegativeSpread => {
+            Diagnostic::error(Code::OutOfRange, "the spread after `+-` must not be negative")
+                .at(place, "one standard deviation")
+        }
+    }
+}
+
+fn missing_unit(unit: Unit, node: &Node, text: &str) -> Diagnostic {
+    let question = match unit {
+        Unit::Time => "seconds, milliseconds or microseconds?",
+        Unit::Throughput => "tokens per second?",
+        Unit::Size => "bytes, kilobytes, gigabytes?",
+        _ => "which unit?",
+    };
+    let title = format!("{} needs a unit", unit.noun());
+    let diagnostic = Diagnostic::error(Code::MissingUnit, title).at(&node.place, question);
+    let usual = unit.usual();
+    if text.contains("+-") || text.contains('±') {
+        diagnostic.help(format!("write the unit after each number: `\"30 {usual} +- 1 {usual}\"`"))
+    } else if node.place.text().ends_with(['"', '\'']) {
+        let inner = &node.place.text()[1..node.place.text().len() - 1];
+        diagnostic.fix("write the unit after the number", &node.place, format!("{} {usual}", inner.trim()))
+    } else {
+        diagnostic.fix("write the unit after the number", &node.place.end(), format!(" {usual}"))
+    }
+}
+
+fn unknown_unit(unit: Unit, place: &Place, suffix: &str) -> Diagnostic {
+    let known: Vec<&str> = unit.suffixes().iter().map(|(name, _)| *name).filter(|name| *name != "μs").collect();
+    let marked = match place.text().rfind(suffix) {
+        Some(at) => {
+            let start = place.range.start + at;
+            Place::new(&place.source, start..start + suffix.len())
+        }
+        None => place.clone(),
+    };
+    let title = format!("`{}` is not a unit of {}", shortened(suffix), unit.noun());
+    let diagnostic = Diagnostic::error(Code::WrongUnit, title)
+        .at(&marked, format!("{} is written in {}", capital(unit.noun()), known.join(", ")).to_lowercase());
+    let spelled = match suffix.to_lowercase().as_str() {
+        "sec" | "second" | "seconds" => Some("s"),
+        "msec" | "millisecond" | "milliseconds" | "millis" => Some("ms"),
+        "usec" | "microsecond" | "microseconds" => Some("us"),
+        "tps" | "t/s" | "tokens/s" | "token/s" | "tok/sec" => Some("tok/s"),
+        lower => known.iter().find(|name| name.to_lowercase() == lower).copied().or_else(|| closest(suffix, known.iter().copied())),
+    };
+    match spelled.filter(|word| known.contains(word)) {
+        Some(word) => diagnostic.fix(format!("write `{word}`"), &marked, word),
+        None => diagnostic,
+    }
+}
+
+/// Whether a number lies outside the bounds of its schema.
+pub(super) fn bounds(value: f64, schema: &Value) -> Option<String> {
+    let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
+    let (least, above, most) = (bound("minimum"), bound("exclusiveMinimum"), bound("maximum"));
+    if let Some(limit) = above.filter(|limit| value <= *limit) {
+        return Some(if limit == 0.0 { "must be positive".to_owned() } else { format!("must be above {limit}") });
+    }
+    match (least, most) {
+        (Some(least), Some(most)) if value < least || value > most => Some(format!("must lie between {least} and {most}")),
+        (Some(least), None) if value < least => Some(format!("must be at least {least}")),
+        (None, Some(most)) if value > most => Some(format!("must be at most {most}")),
+        _ => None,
+    }
+}
+
+fn out_of_range(written: Written, unit: Unit, node: &Node, schema: &Value) -> Option<Diagnostic> {
+    let place = &node.place;
+    if let Some(rule) = bounds(written.value, schema) {
+        let title = format!("{} here {rule}", unit.noun());
+        return Some(Diagnostic::error(Code::OutOfRange, title).at(place, rule));
+    }
+    let reach = SPREAD_DEVIATIONS * written.deviation?;
+    if written.value - reach <= 0.0 {
+        let title = "the spread reaches below zero".to_owned();
+        return Some(
+            Diagnostic::error(Code::OutOfRange, title)
+                .at(place, "one standard deviation stands after `+-`")
+                .note("nine tenths of the values lie within 1.64 standard deviations; that range must stay positive"),
+        );
+    }
+    None
+}
+
+/// NaN and infinity in any spelling that YAML or Rust knows.
+pub(super) fn is_no_finite_number(text: &str) -> bool {
+    let first = text.trim().trim_start_matches(['+', '-', '.']).split_whitespace().next().unwrap_or("");
+    let lower = first.to_lowercase();
+    matches!(lower.as_str(), "nan" | "inf" | "infinity")
+}
+
+pub(super) fn not_finite(place: &Place) -> Diagnostic {
+    let title = format!("`{}` is not a finite number", shortened(place.text()));
+    Diagnostic::error(Code::OutOfRange, title).at(place, "a finite number is expected")
+}
+
+/// Text for a title, cut where it is long.
+pub(super) fn shortened(text: &str) -> String {
+    let line = text.lines().next().unwrap_or("");
+    if line.chars().count() > 40 { format!("{}...", line.chars().take(40).collect::<String>()) } else { line.to_owned() }
+}
+
+/// `such as 30 ms`, from the schema's examples.
+fn example(schema: &Value) -> String {
+    let first = schema.get("examples").and_then(|examples| examples.get(0)).and_then(Value::as_str);
+    first.map_or_else(String::new, |text| format!("such as `{text}`"))
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,151 @@
+//! From files and overrides to a scenario whose names and values are right.
+
+use std::path::{Path, PathBuf};
+
+use super::axis;
+use super::check::check_dotted;
+use super::layer::Layer;
+use super::overrides::{Overrides, Parsed, observed_key};
+use super::tree::{Node, lay_over, parse, read_text, set, unset};
+use super::vary::{varied, what_ifs};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, SourceText};
+
+/// A scenario as written, checked, with its variations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// Where it was read from, as given.
+    pub path: String,
+    /// The scenario itself: overrides under `observed` and removed keys are applied, other overrides are not.
+    pub base: Layer,
+    /// The scenario with the other overrides; none where there are none.
+    pub variation: Option<Layer>,
+    /// The variations under `what_if`, each laid over `variation`, or over `base` where there is none.
+    pub what_ifs: Vec<Variation>,
+    /// All overrides, in order, as key and value; a removed key has the value `(removed)`.
+    pub overrides: Vec<(String, String)>,
+}
+
+/// A variation of a scenario.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variation {
+    /// Its name.
+    pub name: String,
+    /// The keys it sets and their values, as written.
+    pub set: Vec<(String, String)>,
+    /// The varied scenario, without what was observed.
+    pub layer: Layer,
+}
+
+/// Reads and checks a scenario file.
+///
+/// # Errors
+/// All faults of the file and of those it extends, sorted by place.
+pub fn load(path: impl AsRef<Path>) -> Result<Scenario, Diagnostics> {
+    load_with(path, &Overrides::default())
+}
+
+/// Reads and checks a scenario file with overrides from the command line.
+///
+/// # Errors
+/// All faults of the files and of the overrides, sorted by place.
+pub fn load_with(path: impl AsRef<Path>, overrides: &Overrides) -> Result<Scenario, Diagnostics> {
+    let (scenario, found) = read(path.as_ref(), overrides)?;
+    found.into_result(scenario)
+}
+
+/// Reads as much as can be read.
+///
+/// # Errors
+/// A file that cannot be read at all.
+pub(super) fn read(path: &Path, overrides: &Overrides) -> Result<(Scenario, Diagnostics), Diagnostics> {
+    let mut found = Diagnostics::default();
+    let mut tree = read_layers(path, &mut found)?;
+    let parsed = overrides.parse(&mut found);
+    for key in &parsed.unset {
+        if check_dotted(&key.path, &key.place, None, &mut found) && !unset(&mut tree, &key.path) {
+            let title = format!("`{}` is not set, so it cannot be removed", key.path);
+            found.push(Diagnostic::error(Code::Override, title).at(&key.place, "nothing to remove"));
+        }
+    }
+    let mut right = Vec::new();
+    for (key, value) in parsed.set {
+        if check_dotted(&key.path, &key.place, Some(&value), &mut found) {
+            if observed_key(&key.path) {
+                set(&mut tree, &key.path, &key.place, value);
+            } else {
+                right.push((key, value));
+            }
+        }
+    }
+    let base = Layer::read(tree, &mut found);
+    let variation = (!right.is_empty()).then(|| Layer::read(varied(&base.tree, &right), &mut found));
+    let what_ifs = what_ifs(&base, variation.as_ref().unwrap_or(&base), &mut found);
+    axis::check(&base, &mut found);
+    let scenario = Scenario {
+        path: path.display().to_string(),
+        base,
+        variation,
+        what_ifs,
+        overrides: Parsed::shown(overrides),
+    };
+    Ok((scenario, found))
+}
+
+/// Files that may extend one another.
+const LONGEST_CHAIN: usize = 16;
+
+/// The tree of a file laid over the trees of those it extends.
+fn read_layers(path: &Path, found: &mut Diagnostics) -> Result<Node, Diagnostics> {
+    let mut layers: Vec<Node> = Vec::new();
+    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut next = Some((path.to_owned(), None));
+    while let Some((path, named_at)) = next.take() {
+        let text = match read_text(&path, named_at.as_ref()) {
+            Ok(text) => text,
+            // A missing file below the first is one fault among others.
+            Err(fault) if !layers.is_empty() => {
+                found.push(*fault);
+                break;
+            }
+            Err(fault) => return Err((*fault).into()),
+        };
+        seen.push(path.canonicalize().unwrap_or_else(|_| path.clone()));
+        let tree = parse(&SourceText::file(path.display().to_string(), text)).map_err(|fault| *fault)?;
+        if let Some(entry) = tree.entry("extends") {
+            if let Some(name) = entry.value.text() {
+                let below = beside(&path, name);
+                let identity = below.canonicalize().unwrap_or_else(|_| below.clone());
+                if seen.contains(&identity) || seen.len() >= LONGEST_CHAIN {
+                    found.push(circle(&entry.value, seen.len()));
+                } else {
+                    next = Some((below, Some(entry.value.place.clone())));
+                }
+            }
+        }
+        layers.push(tree);
+    }
+    let mut tree = layers.pop().expect("the first file was read");
+    while let Some(above) = layers.pop() {
+        unset(&mut tree, "extends");
+        tree = lay_over(tree, above);
+    }
+    Ok(tree)
+}
+
+fn circle(named: &Node, files: usize) -> Diagnostic {
+    let title = if files >= LONGEST_CHAIN {
+        format!("more than {LONGEST_CHAIN} scenarios extend one another")
+    } else {
+        "scenarios extend one another in a circle".to_owned()
+    };
+    let remark = if files >= LONGEST_CHAIN { "the chain is cut here" } else { "this file was already read" };
+    Diagnostic::error(Code::ExtendsCycle, title).at(&named.place, remark)
+}
+
+/// A path that a file names, relative to the folder of that file.
+pub(super) fn beside(file: &Path, name: &str) -> PathBuf {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && Path::new(name).is_relative() => folder.join(name),
+        _ => PathBuf::from(name),
+    }
+}

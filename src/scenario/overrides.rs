@@ -1,0 +1,84 @@
+//! `--set key=value` and `--unset key`.
+
+use super::tree::{Node, parse_value};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, SourceText};
+
+/// Overrides as they stand on the command line.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Overrides {
+    /// Arguments of `--set`: `key=value`.
+    pub set: Vec<String>,
+    /// Arguments of `--unset`: `key`.
+    pub unset: Vec<String>,
+}
+
+/// A dotted key and where it is written.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct DottedKey {
+    pub path: String,
+    pub place: Place,
+}
+
+/// Overrides taken apart.
+pub(super) struct Parsed {
+    pub set: Vec<(DottedKey, Node)>,
+    pub unset: Vec<DottedKey>,
+}
+
+impl Overrides {
+    pub(super) fn parse(&self, found: &mut Diagnostics) -> Parsed {
+        let mut set = Vec::new();
+        for argument in &self.set {
+            match parse_set(argument) {
+                Ok(pair) => set.push(pair),
+                Err(fault) => found.push(*fault),
+            }
+        }
+        let unset = self.unset.iter().map(|argument| {
+            let (source, start) = quoted("--unset", argument);
+            let path = argument.trim().to_owned();
+            DottedKey { path, place: Place::new(&source, start..start + argument.len()) }
+        });
+        Parsed { set, unset: unset.collect() }
+    }
+}
+
+impl Parsed {
+    /// Overrides as a report shows them.
+    pub(super) fn shown(overrides: &Overrides) -> Vec<(String, String)> {
+        let set = overrides.set.iter().map(|argument| {
+            let (key, value) = argument.split_once('=').unwrap_or((argument, ""));
+            (key.trim().to_owned(), value.trim().to_owned())
+        });
+        let unset = overrides.unset.iter().map(|key| (key.trim().to_owned(), "(removed)".to_owned()));
+        set.chain(unset).collect()
+    }
+}
+
+/// The argument as it would be typed, and where it begins in that text.
+fn quoted(option: &str, argument: &str) -> (std::sync::Arc<SourceText>, usize) {
+    (SourceText::command_line(format!("{option} '{argument}'")), option.len() + 2)
+}
+
+fn parse_set(argument: &str) -> Result<(DottedKey, Node), Box<Diagnostic>> {
+    let (source, start) = quoted("--set", argument);
+    let Some((key, _)) = argument.split_once('=') else {
+        let place = Place::new(&source, start..start + argument.len());
+        return Err(Box::new(
+            Diagnostic::error(Code::Override, "`--set` takes a key, an equals sign and a value")
+                .at(&place, "no `=` here")
+                .help(format!("write `--set '{argument}=VALUE'`, or `--unset {argument}` to remove the key")),
+        ));
+    };
+    let path = key.trim().to_owned();
+    let key_start = start + (key.len() - key.trim_start().len());
+    let place = Place::new(&source, key_start..key_start + path.len());
+    let end = start + argument.len();
+    let value = parse_value(&source, start + key.len() + 1..end)?;
+    Ok((DottedKey { path, place }, value))
+}
+
+/// Whether a key says what was measured, so that an override of it changes the scenario itself.
+pub(super) fn observed_key(path: &str) -> bool {
+    path.split('.').any(|step| step == "observed")
+}

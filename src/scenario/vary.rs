@@ -1,0 +1,100 @@
+//! Variations of a scenario: what was observed is dropped, then keys are changed.
+
+use super::check::check_dotted;
+use super::layer::Layer;
+use super::load::Variation;
+use super::overrides::{DottedKey, observed_key};
+use super::tree::{Content, Entry, Node, set, unset};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+
+/// A tree without what was observed and with keys changed. Keys that follow from a changed one, and are not changed
+/// themselves, are dropped so that they follow again.
+pub(super) fn varied(tree: &Node, changes: &[(DottedKey, Node)]) -> Node {
+    let mut tree = tree.clone();
+    for owner in ["baseline", "speculation", "speculation.draft_pass", "speculation.verify"] {
+        unset(&mut tree, &format!("{owner}.observed"));
+    }
+    let changed = |path: &str| changes.iter().any(|(key, _)| key.path == path);
+    for (key, value) in changes {
+        if value.content == Content::Null {
+            unset(&mut tree, &key.path);
+        } else {
+            set(&mut tree, &key.path, &key.place, value.clone());
+        }
+    }
+    let word = |tree: &Node, path: &str| tree.at(path).and_then(Node::text).map(str::to_owned);
+    let chain = tree.at("speculation.topk").and_then(Node::number).is_none_or(|topk| topk <= 1.0);
+    for (one, other) in [("steps", "draft_tokens"), ("draft_tokens", "steps")] {
+        let (one, other) = (format!("speculation.{one}"), format!("speculation.{other}"));
+        if chain && changed(&one) && !changed(&other) {
+            unset(&mut tree, &other);
+        }
+    }
+    let weightless = matches!(word(&tree, "speculation.method").as_deref(), Some("ngram" | "mtp"));
+    if weightless && changed("speculation.method") && !changed("speculation.draft") {
+        unset(&mut tree, "speculation.draft");
+    }
+    if changed("hardware") && !changed("calibration") {
+        unset(&mut tree, "calibration");
+    }
+    tree
+}
+
+/// The variations that a scenario lists, each laid over `under`.
+pub(super) fn what_ifs(base: &Layer, under: &Layer, found: &mut Diagnostics) -> Vec<Variation> {
+    let Some(Content::List(items)) = base.tree.at("what_if").map(|node| &node.content) else { return Vec::new() };
+    items.iter().filter_map(|item| what_if(item, under, found)).collect()
+}
+
+fn what_if(item: &Node, under: &Layer, found: &mut Diagnostics) -> Option<Variation> {
+    let entry = item.entry("set")?;
+    let keys = entry.value.map()?;
+    if keys.is_empty() {
+        let fault = Diagnostic::error(Code::Incomplete, "a what-if that sets nothing");
+        found.push(fault.at(&entry.key, "no keys here"));
+        return None;
+    }
+    let mut changes = Vec::new();
+    let mut right = true;
+    for (path, Entry { key, value }) in keys {
+        let key = DottedKey { path: path.clone(), place: key.clone() };
+        if observed_key(path) {
+            found.push(observed_in_what_if(&key));
+            right = false;
+            continue;
+        }
+        right &= check_dotted(path, &key.place, Some(value).filter(|value| value.content != Content::Null), found);
+        changes.push((key, value.clone()));
+    }
+    if !right {
+        return None;
+    }
+    let shown: Vec<(String, String)> =
+        changes.iter().map(|(key, value)| (key.path.clone(), as_written(value))).collect();
+    let name = item.at("name").and_then(Node::text).map(str::to_owned);
+    let name = name.unwrap_or_else(|| {
+        shown.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
+    });
+    let layer = Layer::read(varied(&under.tree, &changes), found);
+    Some(Variation { name, set: shown, layer })
+}
+
+fn observed_in_what_if(key: &DottedKey) -> Diagnostic {
+    let diagnostic = Diagnostic::error(Code::Override, "a what-if cannot change what was observed")
+        .at(&key.place, "says what was measured");
+    let supposed = key.path.replace(".observed.", ".");
+    if super::schema::at(&supposed).is_some() {
+        return diagnostic.fix(format!("to suppose a value, set `{supposed}`"), &key.place, supposed);
+    }
+    diagnostic.help("correct it in the scenario, or on the command line with `--set`")
+}
+
+/// A value as its author wrote it.
+fn as_written(value: &Node) -> String {
+    match &value.content {
+        Content::Text(text) => text.clone(),
+        Content::Number(text) => text.clone(),
+        Content::Null => "(removed)".to_owned(),
+        _ => value.to_json().to_string(),
+    }
+}
