@@ -17,7 +17,7 @@ use crate::sourced::Source;
 use crate::units::{Bytes, Seconds};
 
 /// The time of a collective over `ranks`, `bytes` per rank.
-pub fn cost(op: CollectiveOp, ranks: u32, bytes: Bytes, with: &Pricing) -> Cost {
+pub(super) fn cost(op: CollectiveOp, ranks: u32, bytes: Bytes, with: &Pricing) -> Cost {
     if ranks <= 1 {
         let nothing = Bound::Communication;
         return Cost { time: Seconds::ZERO, bound: nothing, source: Source::Derived, extrapolated: false };

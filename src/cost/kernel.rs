@@ -21,7 +21,7 @@ use crate::units::Seconds;
 use super::pass::Bound;
 
 /// The time of a compute operation; none for a collective.
-pub fn cost(kind: &OpKind, with: &Pricing, roofline: &Roofline) -> Option<Cost> {
+pub(super) fn cost(kind: &OpKind, with: &Pricing, roofline: &Roofline) -> Option<Cost> {
     let demand = demand(kind)?;
     let server = tables_of(with.runtime.kind);
     let measured = match *kind {
@@ -46,7 +46,7 @@ pub fn cost(kind: &OpKind, with: &Pricing, roofline: &Roofline) -> Option<Cost> 
 }
 
 /// The server whose tables time a runtime's kernels: plain PyTorch and CUDA call the same cuBLAS as vLLM.
-pub const fn tables_of(kind: RuntimeKind) -> RuntimeKind {
+pub(super) const fn tables_of(kind: RuntimeKind) -> RuntimeKind {
     match kind {
         RuntimeKind::Sglang => RuntimeKind::Sglang,
         RuntimeKind::Vllm | RuntimeKind::Pytorch | RuntimeKind::Cuda => RuntimeKind::Vllm,
@@ -54,7 +54,7 @@ pub const fn tables_of(kind: RuntimeKind) -> RuntimeKind {
 }
 
 /// A look-up for a cache width, or else for bf16, whose reads are an upper bound for the narrower ones.
-pub fn per_cache_width(kv: KvFormat, look_up: impl Fn(KvFormat) -> Option<Lookup>) -> Option<Cost> {
+pub(super) fn per_cache_width(kv: KvFormat, look_up: impl Fn(KvFormat) -> Option<Lookup>) -> Option<Cost> {
     let exact = look_up(kv).filter(|row| !row.extrapolated).map(Cost::from);
     exact.or_else(|| {
         let row = Cost::from(look_up(KvFormat::Bf16)?);
@@ -63,7 +63,7 @@ pub fn per_cache_width(kv: KvFormat, look_up: impl Fn(KvFormat) -> Option<Lookup
 }
 
 /// Marks a time that was measured with a cache per row for rows that share one.
-pub fn shared_cache(cost: Cost, rows: u32) -> Cost {
+pub(super) fn shared_cache(cost: Cost, rows: u32) -> Cost {
     Cost { extrapolated: cost.extrapolated || rows > 1, ..cost }
 }
 
@@ -117,7 +117,7 @@ impl From<MoeLookup> for Cost {
 }
 
 /// The cost of an operation that hides behind another stream: its bytes, without floors.
-pub fn overlapped(demand: &Demand, roofline: &Roofline) -> Cost {
+pub(super) fn overlapped(demand: &Demand, roofline: &Roofline) -> Cost {
     Cost {
         time: roofline.stream(demand.weights + demand.other),
         bound: Bound::Memory,
@@ -127,6 +127,6 @@ pub fn overlapped(demand: &Demand, roofline: &Roofline) -> Cost {
 }
 
 /// Whether tables of whole bf16 modules stand for projections in this format.
-pub fn is_plain(weights: WeightFormat) -> bool {
+pub(super) fn is_plain(weights: WeightFormat) -> bool {
     weights == WeightFormat::Bf16
 }

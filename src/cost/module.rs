@@ -22,17 +22,17 @@ const DOWN: [u32; 2] = [1536 + 576, 1536];
 
 /// A module that a table prices as one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Module {
+pub(super) struct Module {
     /// How many operations it stands for.
-    pub length: usize,
+    pub(super) length: usize,
     /// Kernels of those operations.
-    pub kernels: u32,
+    pub(super) kernels: u32,
     /// Its time.
-    pub cost: Cost,
+    pub(super) cost: Cost,
 }
 
 /// The module that starts with the first of `ops`, if there is one and a table for it.
-pub fn at(ops: &[Op], with: &Pricing, roofline: &Roofline) -> Option<Module> {
+pub(super) fn at(ops: &[Op], with: &Pricing, roofline: &Roofline) -> Option<Module> {
     if with.runtime.kind != RuntimeKind::Vllm || !starts(ops.first()?) {
         return None;
     }

@@ -187,10 +187,13 @@ pub fn demand(kind: &OpKind) -> Option<Demand> {
 
 /// Kernels that an operation launches: decode attention is split over the context and then reduced; fused
 /// experts align tokens, multiply, activate, multiply and sum (`fused_marlin_moe`, `fused_experts`).
-pub const fn kernels(kind: &OpKind) -> u32 {
+pub(super) const fn kernels(kind: &OpKind) -> u32 {
     match kind {
         OpKind::Gemm { .. } | OpKind::Elementwise { .. } | OpKind::Collective { .. } => 1,
         OpKind::Attention { .. } | OpKind::MlaAttention { .. } | OpKind::LinearAttention { .. } => 2,
         OpKind::Experts { .. } => 5,
     }
 }
+
+#[cfg(test)]
+mod tests;
