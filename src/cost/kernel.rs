@@ -11,7 +11,7 @@
 
 use super::price::Pricing;
 use super::roofline::{Cost, Demand, Roofline, demand};
-use crate::calibration::{Lookup, MoeLookup};
+use crate::calibration::Lookup;
 use crate::forward::OpKind;
 use crate::model::{KvFormat, WeightFormat};
 use crate::runtime::RuntimeKind;
@@ -45,6 +45,12 @@ pub(super) fn cost(kind: &OpKind, with: &Pricing, roofline: &Roofline) -> Option
     Some(measured.unwrap_or_else(|| roofline.time(&demand)))
 }
 
+/// The smallest kernel that the tables hold, one row through a 32 x 32 matrix: launch and latency, hardly work.
+pub(super) fn smallest(with: &Pricing) -> Option<Seconds> {
+    let server = tables_of(with.runtime.kind);
+    with.calibration.gemm(server, WeightFormat::Bf16, 1, 32, 32).map(|row| row.time)
+}
+
 /// The server whose tables time a runtime's kernels: plain PyTorch and CUDA call the same cuBLAS as vLLM.
 pub(super) const fn tables_of(kind: RuntimeKind) -> RuntimeKind {
     match kind {
@@ -75,7 +81,8 @@ fn experts(kind: &OpKind, with: &Pricing) -> Option<Cost> {
     };
     let server = tables_of(with.runtime.kind);
     let at = |tokens: u32| {
-        with.calibration.moe(server, weights, tokens, hidden, width, per_token, experts, shards)
+        let row = with.calibration.moe(server, weights, tokens, hidden, width, per_token, experts, shards);
+        row.map(|row| row.lookup)
     };
     let equivalent = (distinct / f64::from(per_token)).max(1.0);
     let below = equivalent.floor();
@@ -95,7 +102,7 @@ fn beyond_coverage(
     tokens: u32,
     experts: u32,
     per_token: u32,
-    at: impl Fn(u32) -> Option<MoeLookup>,
+    at: impl Fn(u32) -> Option<Lookup>,
 ) -> Option<Seconds> {
     let covering = experts.div_ceil(per_token);
     if tokens <= covering {
@@ -106,12 +113,6 @@ fn beyond_coverage(
 
 impl From<Lookup> for Cost {
     fn from(row: Lookup) -> Self {
-        Self { time: row.time, bound: Bound::Table, source: row.source, extrapolated: row.extrapolated }
-    }
-}
-
-impl From<MoeLookup> for Cost {
-    fn from(row: MoeLookup) -> Self {
         Self { time: row.time, bound: Bound::Table, source: row.source, extrapolated: row.extrapolated }
     }
 }

@@ -34,7 +34,7 @@ pub struct Pricing<'a> {
 /// `time` spans in eager mode from the race with the profile's cheapest issue costs to that with its dearest; in a
 /// graph from its cheapest to its dearest launch.
 pub fn price(pass: &ForwardPass, with: &Pricing) -> PricedPass {
-    let roofline = Roofline::of(&with.hardware.gpu);
+    let roofline = Roofline::of(&with.hardware.gpu, kernel::smallest(with));
     let blocks: Vec<_> = pass.blocks.iter().map(|block| price_block(block, with, &roofline)).collect();
     let times = |runtime: &Issue| {
         let nodes = total_kernels(&blocks, pass);
@@ -101,14 +101,18 @@ fn op_cost(op: &Op, beside: bool, with: &Pricing, roofline: &Roofline) -> Cost {
     kernel::cost(&op.kind, with, roofline).expect("all but collectives have a kernel cost")
 }
 
-/// Whether an operation belongs to a shared expert that runs on a stream of its own, beside the routed experts:
-/// SGLang inside graph capture (`forward_normal_dual_stream`), vLLM by default, both for few tokens.
+/// Most tokens for which shared experts get a stream of their own: vLLM's
+/// `VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD`; SGLang goes up to 1,024.
+const BESIDE_TOKENS: u32 = 256;
+
+/// Whether an operation runs on a second stream beside others of its layer: a shared expert beside the routed
+/// ones (SGLang inside graph capture, `forward_normal_dual_stream`; vLLM by default).
 fn runs_beside(op: &Op, with: &Pricing) -> bool {
     with.runtime.overlaps_shared_experts
         && with.execution == Execution::Graph
         && op.part == Part::Experts
-        && op.label.starts_with("shared")
-        && !matches!(op.kind, OpKind::Gemm { rows, .. } if rows > 256)
+        && matches!(op.label, "shared_gate_up" | "shared_act" | "shared_down")
+        && !matches!(op.kind, OpKind::Gemm { rows, .. } if rows > BESIDE_TOKENS)
 }
 
 fn priced(op: Op, kernels: u32, cost: Cost, with: &Pricing) -> PricedOp {

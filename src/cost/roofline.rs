@@ -52,8 +52,10 @@ pub struct Cost {
 pub struct Roofline {
     /// Achieved memory bandwidth.
     pub bandwidth: Bandwidth,
-    /// Shortest kernel.
+    /// Typical small kernel in a graph.
     pub floor: Seconds,
+    /// The least that any kernel takes: the smallest product of the calibration's tables, or else the floor.
+    pub least: Seconds,
     /// L2 cache.
     pub l2: Bytes,
     /// Source of bandwidth and floor together.
@@ -70,13 +72,14 @@ struct Rates {
 }
 
 impl Roofline {
-    /// The roofline of a GPU.
-    pub fn of(gpu: &Gpu) -> Self {
+    /// The roofline of a GPU. `smallest` is the time of the smallest kernel that a table holds, if there is one.
+    pub fn of(gpu: &Gpu, smallest: Option<Seconds>) -> Self {
         let bf16 = gpu.bf16 * COMPUTE_EFFICIENCY;
         let fp8 = gpu.fp8.map_or(bf16, |rate| rate * COMPUTE_EFFICIENCY);
         Self {
             bandwidth: gpu.bandwidth * gpu.achieved_bandwidth.value,
             floor: gpu.kernel_floor.value,
+            least: smallest.unwrap_or(gpu.kernel_floor.value).min(gpu.kernel_floor.value),
             l2: gpu.l2,
             source: Source::Roofline.combine(gpu.achieved_bandwidth.source).combine(gpu.kernel_floor.source),
             rates: Rates { bf16, fp8, fp4: gpu.fp4.map_or(fp8, |rate| rate * COMPUTE_EFFICIENCY) },
@@ -100,12 +103,12 @@ impl Roofline {
 
     /// Corrects a measured time for the L2 trap: a benchmark that repeats one matrix smaller than L2 reads it
     /// from there, and no decode step would find it there. Such a row is a lower bound; so is
-    /// `bytes / achieved bandwidth + floor`.
+    /// `bytes / achieved bandwidth` plus the least that a kernel takes.
     pub fn beyond_l2(&self, row: Cost, demand: &Demand) -> Cost {
         if demand.weights >= self.l2 {
             return row;
         }
-        let streamed = demand.weights / self.bandwidth + self.floor;
+        let streamed = demand.weights / self.bandwidth + self.least;
         if streamed <= row.time {
             return row;
         }
@@ -130,8 +133,7 @@ impl Roofline {
     }
 }
 
-/// What a compute operation asks for; none for a collective. `fused` says whether the runtime's kernels are a
-/// server's: attention split in two, experts as align, product, activation, product, sum.
+/// What a compute operation asks for; none for a collective.
 pub fn demand(kind: &OpKind) -> Option<Demand> {
     let f = <f64 as From<u32>>::from;
     let none = Demand {
@@ -168,9 +170,8 @@ pub fn demand(kind: &OpKind) -> Option<Demand> {
             flops: flops_per_row * (f(rows) * f(requests)),
             ..none
         },
-        OpKind::Experts { tokens, hidden, width, shards, per_token, distinct, weights, .. } => {
+        OpKind::Experts { hidden, width, shards, distinct, pairs, weights, .. } => {
             let expert = 3.0 * f(hidden) * f(width) / f(shards.max(1));
-            let pairs = f(tokens) * f(per_token);
             Demand {
                 weights: weights.bytes(distinct * expert),
                 other: Bytes::new(2.0 * pairs * (2.0 * f(hidden) + 3.0 * f(width) / f(shards.max(1)))),

@@ -9,6 +9,7 @@ fn rtx_pro_6000() -> Roofline {
     Roofline {
         bandwidth: Bandwidth::from_gb_s(0.83 * 1792.0),
         floor: Seconds::from_us(4.0),
+        least: Seconds::from_us(2.2),
         l2: Bytes::new(128e6),
         source: Source::Roofline,
         rates: Rates { bf16, fp8: bf16 * 2.0, fp4: bf16 * 4.0 },
@@ -44,7 +45,7 @@ fn the_roofline_meets_measured_projections_that_stream_from_memory() {
 #[test]
 fn rows_read_from_l2_are_lifted_to_memory_and_others_kept() {
     let lifted = rtx_pro_6000().beyond_l2(row(6.92), &demand(&gemm(1, 4096, 1536)).expect("gemm"));
-    assert!((lifted.time.us() - (4096.0 * 1536.0 * 2.0 / 1_487_360.0 + 4.0)).abs() < 1e-9);
+    assert!((lifted.time.us() - (4096.0 * 1536.0 * 2.0 / 1_487_360.0 + 2.2)).abs() < 1e-9);
     assert_eq!((lifted.bound, lifted.source), (Bound::Memory, Source::Roofline));
     let kept = rtx_pro_6000().beyond_l2(row(24.3), &demand(&gemm(8, 2048, 7168)).expect("gemm"));
     assert_eq!(kept, row(24.3));
@@ -80,6 +81,7 @@ fn experts_read_the_distinct_ones_at_their_stored_width() {
         experts: 384,
         per_token: 8,
         distinct: 8.0,
+        pairs: 8.0,
         weights: WeightFormat::Int4 { group: 32 },
     };
     let demand = demand(&kind).expect("experts");
