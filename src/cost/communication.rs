@@ -10,7 +10,7 @@
 use super::pass::Bound;
 use super::price::Pricing;
 use super::roofline::Cost;
-use crate::calibration::{Family, Lookup, Mode};
+use crate::calibration::{CollectiveKey, Family, Lookup, Mode};
 use crate::collective::{Backend, Choice, Policy, Request, choose, model_time};
 use crate::runtime::{CollectiveOp, Execution};
 use crate::sourced::Source;
@@ -24,25 +24,24 @@ pub(super) fn cost(op: CollectiveOp, ranks: u32, bytes: Bytes, with: &Pricing) -
     }
     let request = Request { op, ranks, bytes, execution: with.execution };
     let choice = choose(with.hardware, with.runtime.kind, with.policy, request);
-    let measured = family(choice.backend)
-        .filter(|_| is_default(choice, request, with))
-        .and_then(|family| table(choice, request, family, with));
+    let measured = is_default(choice, request, with).then(|| table(choice, request, with)).flatten();
     match measured {
         Some(row) => Cost { bound: Bound::Communication, ..Cost::from(row) },
         None => modelled(choice, request, with),
     }
 }
 
-/// Graph rows for a graph, stream rows for eager, either for want of the other.
-fn table(choice: Choice, request: Request, family: Family, with: &Pricing) -> Option<Lookup> {
-    let modes = match with.execution {
-        Execution::Graph => [Mode::Graph, Mode::Stream],
-        Execution::Eager => [Mode::Stream, Mode::Graph],
+/// Rows measured inside graphs for a graph, back to back for eager; each stands in for the other, and the fits of
+/// the calibration for both.
+fn table(choice: Choice, request: Request, with: &Pricing) -> Option<Lookup> {
+    let mode = match with.execution {
+        Execution::Graph => Mode::Graph,
+        Execution::Eager => Mode::Stream,
     };
     let Request { op, ranks, bytes, .. } = request;
-    modes
-        .into_iter()
-        .find_map(|mode| with.calibration.collective(op, ranks, family, mode, choice.transport, bytes))
+    let family = Family::from(choice.backend);
+    let key = CollectiveKey { op, ranks, family, mode, transport: choice.transport };
+    with.calibration.collective_by(Some(with.runtime.kind), key, bytes)
 }
 
 fn modelled(choice: Choice, request: Request, with: &Pricing) -> Cost {
@@ -64,14 +63,4 @@ fn is_default(choice: Choice, request: Request, with: &Pricing) -> bool {
     let plain = choose(with.hardware, with.runtime.kind, &Policy::default(), request);
     (plain.algorithm, plain.protocol, plain.transport)
         == (choice.algorithm, choice.protocol, choice.transport)
-}
-
-/// The tables that time a backend.
-const fn family(backend: Backend) -> Option<Family> {
-    match backend {
-        Backend::Nccl => Some(Family::Nccl),
-        Backend::CustomAllReduce => Some(Family::CustomAllReduce),
-        Backend::OneShot => Some(Family::OneShot),
-        _ => None,
-    }
 }

@@ -75,7 +75,7 @@ pub(super) fn shared_cache(cost: Cost, rows: u32) -> Cost {
 
 /// Routed experts, from the tables at the expected number of distinct experts.
 fn experts(kind: &OpKind, with: &Pricing) -> Option<Cost> {
-    let OpKind::Experts { tokens, hidden, width, shards, experts, per_token, distinct, weights } = *kind
+    let OpKind::Experts { tokens, hidden, width, shards, experts, per_token, distinct, weights, .. } = *kind
     else {
         return None;
     };

@@ -96,7 +96,6 @@ impl Runtime {
             host_per_cycle: ms(0.1, 0.03, 0.3),
             host_per_cycle_overlapped: ms(0.1, 0.03, 0.3),
             embedding_allreduce: false,
-            replicates_mla_down: false,
             fuses_small_ops: false,
             overlaps_shared_experts: false,
             ..Self::sglang()
