@@ -17,6 +17,7 @@ mod pass;
 mod price;
 mod race;
 mod roofline;
+mod spread;
 
 pub use breakdown::{PartTime, Share};
 pub use pass::{Bound, CollectiveTotal, PricedBlock, PricedOp, PricedPass};

@@ -31,3 +31,21 @@ pub struct Gpu {
     /// Floor.
     pub kernel_floor: crate::sourced::Sourced<crate::units::Seconds>,
 }
+/// STUB.
+pub fn preset(name: &str) -> Option<Hardware> {
+    use crate::sourced::{Source, Sourced};
+    use crate::units::{Bandwidth, Bytes, FlopRate, Seconds};
+    Some(Hardware {
+        name: name.to_owned(),
+        count: 8,
+        gpu: Gpu {
+            bandwidth: Bandwidth::from_gb_s(1792.0),
+            achieved_bandwidth: Sourced::new(0.83, Source::Measured),
+            l2: Bytes::new(128e6),
+            bf16: FlopRate::from_tflops(467.8),
+            fp8: Some(FlopRate::from_tflops(935.6)),
+            fp4: None,
+            kernel_floor: Sourced::new(Seconds::from_us(4.0), Source::Fitted),
+        },
+    })
+}

@@ -9,13 +9,13 @@
 //!
 //! A table of another server is never used in its place: kernels differ too much.
 
+use super::module::REPLAY;
 use super::price::Pricing;
 use super::roofline::{Cost, Demand, Roofline, demand};
 use crate::calibration::Lookup;
 use crate::forward::OpKind;
 use crate::model::{KvFormat, WeightFormat};
 use crate::runtime::RuntimeKind;
-use crate::sourced::Source;
 use crate::units::Seconds;
 
 use super::pass::Bound;
@@ -74,7 +74,7 @@ pub(super) fn shared_cache(cost: Cost, rows: u32) -> Cost {
 }
 
 /// Routed experts, from the tables at the expected number of distinct experts.
-fn experts(kind: &OpKind, with: &Pricing) -> Option<Cost> {
+pub(super) fn experts(kind: &OpKind, with: &Pricing) -> Option<Cost> {
     let OpKind::Experts { tokens, hidden, width, shards, experts, per_token, distinct, weights, .. } = *kind
     else {
         return None;
@@ -94,6 +94,9 @@ fn experts(kind: &OpKind, with: &Pricing) -> Option<Cost> {
         time = row.time * (1.0 - share) + above.time * share;
     }
     time += beyond_coverage(tokens, experts, per_token, at)?;
+    if server == RuntimeKind::Vllm {
+        time = (time - REPLAY).max(Seconds::ZERO);
+    }
     Some(Cost { time, ..Cost::from(row) })
 }
 
@@ -122,7 +125,7 @@ pub(super) fn overlapped(demand: &Demand, roofline: &Roofline) -> Cost {
     Cost {
         time: roofline.stream(demand.weights + demand.other),
         bound: Bound::Memory,
-        source: Source::Assumed,
+        source: roofline.source,
         extrapolated: false,
     }
 }

@@ -1,28 +1,34 @@
-//! Attention timed as a whole: tables that hold one number for the projections, the kernel between them and the
-//! output projection.
+//! Groups of operations that the tables time as one.
 //!
-//! They are measured on the server's own module (aiconfigurator-core 0.12.0: vLLM 0.24, DeepSeek-V3's shapes), so
-//! they know every small kernel of it. They stand for the operations from the first projection to the last
-//! operation before the collective, where shapes and storage agree; the input norm stays outside.
+//! vLLM's rows (aiconfigurator-core 0.12.0, vLLM 0.24) time the server's own modules, small kernels included:
 //!
-//! Such a row was replayed as a graph of its own, one module a launch (`collect_mla_module.py`, `repeat_n=1`), so
-//! it contains one graph launch, which is taken off. Its weights were read from L2 where they fit; as for every
-//! row, `bytes / bandwidth + floor` is the least it can be.
+//! * Attention of DeepSeek-V3's shapes (`collect_mla_module.py`): stands for the operations from the first projection
+//!   to the last before the collective, where shapes and storage agree. The input norm stays outside.
+//! * Experts (`collect_moe.py`): the layer is called with router logits, so the selection of experts is inside.
+//!
+//! Both were replayed one module a graph (`repeat_n=1`), so a row contains the launch of a graph, [`REPLAY`], which
+//! is taken off. Weights were read from L2 where they fit; [`Roofline::beyond_l2`] holds for modules too.
 
-use super::kernel::{is_plain, per_cache_width, shared_cache, tables_of};
+use super::kernel::{self, is_plain, per_cache_width, shared_cache, tables_of};
 use super::price::Pricing;
-use super::roofline::{Cost, Demand, Roofline, demand};
+use super::roofline::{Cost, Demand, Roofline, demand, kernels};
 use crate::forward::{Op, OpKind, Part};
 use crate::runtime::RuntimeKind;
-use crate::units::{Bytes, Flops};
+use crate::units::{Bytes, Flops, Seconds};
 
 /// The shapes of DeepSeek-V3 (and Kimi-K2), which the tables have: hidden size, fused down-projection.
 const HIDDEN: u32 = 7168;
 const DOWN: [u32; 2] = [1536 + 576, 1536];
 
-/// A module that a table prices as one.
+/// A graph launch on its own stream, 2.5 µs (NVIDIA's blog on constant-time launch), inside rows that time one module
+/// a graph.
+pub(super) const REPLAY: Seconds = Seconds::from_us(2.5);
+
+/// Operations that a table prices as one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Module {
+    /// Its name in breakdowns.
+    pub(super) label: &'static str,
     /// How many operations it stands for.
     pub(super) length: usize,
     /// Kernels of those operations.
@@ -33,6 +39,26 @@ pub(super) struct Module {
 
 /// The module that starts with the first of `ops`, if there is one and a table for it.
 pub(super) fn at(ops: &[Op], with: &Pricing, roofline: &Roofline) -> Option<Module> {
+    if tables_of(with.runtime.kind) != RuntimeKind::Vllm {
+        return None;
+    }
+    match ops.first()?.part {
+        Part::Attention => attention(ops, with, roofline),
+        Part::Experts => experts(ops, with, roofline),
+        _ => None,
+    }
+}
+
+/// Selection of experts and the experts.
+fn experts(ops: &[Op], with: &Pricing, roofline: &Roofline) -> Option<Module> {
+    let [Op { label: "topk", kind: select, .. }, Op { kind, label, .. }, ..] = ops else { return None };
+    let demand = demand(kind)?;
+    let cost = roofline.beyond_l2(kernel::experts(kind, with)?, &demand);
+    Some(Module { label, length: 2, kernels: demand.kernels + kernels(select), cost })
+}
+
+/// Projections and attention between them. Servers only: other runtimes do not run vLLM's module.
+fn attention(ops: &[Op], with: &Pricing, roofline: &Roofline) -> Option<Module> {
     if with.runtime.kind != RuntimeKind::Vllm || !starts(ops.first()?) {
         return None;
     }
@@ -48,8 +74,13 @@ pub(super) fn at(ops: &[Op], with: &Pricing, roofline: &Roofline) -> Option<Modu
         let server = tables_of(with.runtime.kind);
         with.calibration.mla_module(server, kv, requests * rows, heads, context)
     })?;
-    let alone = Cost { time: row.time - with.runtime.graph_launch.value, ..shared_cache(row, rows) };
-    Some(Module { length, kernels: total.kernels, cost: roofline.beyond_l2(alone, &total) })
+    let alone = Cost { time: (row.time - REPLAY).max(Seconds::ZERO), ..shared_cache(row, rows) };
+    Some(Module {
+        label: "attention module",
+        length,
+        kernels: total.kernels,
+        cost: roofline.beyond_l2(alone, &total),
+    })
 }
 
 /// Whether an operation is the first projection of such a module.

@@ -5,10 +5,11 @@ use super::module;
 use super::pass::{CollectiveTotal, PricedBlock, PricedOp, PricedPass};
 use super::race::race;
 use super::roofline::{Cost, Roofline, demand, kernels};
+use super::spread::{End, Variant};
 use super::{communication, race::Race};
 use crate::calibration::Calibration;
 use crate::collective::Policy;
-use crate::forward::{Block, ForwardPass, Op, OpKind, Part};
+use crate::forward::{Block, ForwardPass, Op, OpKind, Run};
 use crate::hardware::Hardware;
 use crate::runtime::{CollectiveOp, Execution, Runtime};
 use crate::sourced::{Source, Sourced};
@@ -31,19 +32,20 @@ pub struct Pricing<'a> {
 
 /// Prices every operation of a pass and runs the race of host and GPU.
 ///
-/// `time` spans in eager mode from the race with the profile's cheapest issue costs to that with its dearest; in a
-/// graph from its cheapest to its dearest launch.
+/// The spread of `time` is that of the same race with everything as cheap and as dear as its range allows
+/// (`cost::spread`).
 pub fn price(pass: &ForwardPass, with: &Pricing) -> PricedPass {
     let roofline = Roofline::of(&with.hardware.gpu, kernel::smallest(with));
-    let blocks: Vec<_> = pass.blocks.iter().map(|block| price_block(block, with, &roofline)).collect();
-    let times = |runtime: &Issue| {
-        let nodes = total_kernels(&blocks, pass);
-        race(&blocks, &pass.sequence, with.execution, runtime.launch(with.execution, nodes), |op| {
-            runtime.of(op)
-        })
+    let host = Variant::host(with.runtime, End::Middle);
+    let blocks: Vec<_> = pass.blocks.iter().map(|block| price_block(block, with, &roofline, &host)).collect();
+    let nodes = total_kernels(&blocks, &pass.sequence);
+    let launch = host.launch(with.execution, nodes);
+    let middle = race(&blocks, &pass.sequence, with.execution, launch, |op| (op.issue, op.device));
+    let at = |end| {
+        let variant = Variant::new(with, end);
+        let launch = variant.launch(with.execution, nodes);
+        race(&blocks, &pass.sequence, with.execution, launch, |op| variant.times(op)).total
     };
-    let middle = times(&Issue::middle(with.runtime));
-    let (low, high) = (times(&Issue::low(with.runtime)), times(&Issue::high(with.runtime)));
     let (source, extrapolated) = weakest(&blocks);
     let time = Sourced { extrapolated, ..Sourced::new(middle.total, total_source(source, &middle, with)) };
     PricedPass {
@@ -51,11 +53,8 @@ pub fn price(pass: &ForwardPass, with: &Pricing) -> PricedPass {
         batch: pass.batch,
         execution: with.execution,
         sequence: pass.sequence.clone(),
-        launch: match with.execution {
-            Execution::Graph => middle.total - middle.device,
-            Execution::Eager => Seconds::ZERO,
-        },
-        time: time.with_spread(low.total, high.total),
+        launch,
+        time: time.with_spread(at(End::Low), at(End::High)),
         device_time: middle.device,
         issue_time: middle.issue,
         allreduce: allreduces(pass, &blocks),
@@ -73,19 +72,18 @@ fn total_source(ops: Source, race: &Race, with: &Pricing) -> Source {
     }
 }
 
-fn price_block(block: &Block, with: &Pricing, roofline: &Roofline) -> PricedBlock {
+fn price_block(block: &Block, with: &Pricing, roofline: &Roofline, host: &Variant) -> PricedBlock {
     let mut ops = Vec::with_capacity(block.ops.len());
     let mut rest = block.ops.as_slice();
     let routed = block.ops.iter().any(|op| matches!(op.kind, OpKind::Experts { .. }));
     while let [op, after @ ..] = rest {
         if let Some(module) = module::at(rest, with, roofline) {
-            let label = "attention module";
-            ops.push(priced(Op { label, ..*op }, module.kernels, module.cost, with));
+            ops.push(priced(Op { label: module.label, ..*op }, module.kernels, module.cost, host));
             rest = &rest[module.length..];
             continue;
         }
-        let beside = routed && runs_beside(op, with);
-        ops.push(priced(*op, kernels(&op.kind), op_cost(op, beside, with, roofline), with));
+        let beside = runs_beside(op, routed, with);
+        ops.push(priced(*op, kernels(&op.kind), op_cost(op, beside, with, roofline), host));
         rest = after;
     }
     PricedBlock { name: block.name, ops }
@@ -105,82 +103,37 @@ fn op_cost(op: &Op, beside: bool, with: &Pricing, roofline: &Roofline) -> Cost {
 /// `VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD`; SGLang goes up to 1,024.
 const BESIDE_TOKENS: u32 = 256;
 
-/// Whether an operation runs on a second stream beside others of its layer: a shared expert beside the routed
-/// ones (SGLang inside graph capture, `forward_normal_dual_stream`; vLLM by default).
-fn runs_beside(op: &Op, with: &Pricing) -> bool {
-    with.runtime.overlaps_shared_experts
-        && with.execution == Execution::Graph
-        && op.part == Part::Experts
-        && matches!(op.label, "shared_gate_up" | "shared_act" | "shared_down")
-        && !matches!(op.kind, OpKind::Gemm { rows, .. } if rows > BESIDE_TOKENS)
+/// Whether an operation runs on a second stream beside others of its layer, so that its floor is hidden: a shared
+/// expert beside the routed ones (vLLM by default; SGLang inside graph capture, `forward_normal_dual_stream`), and
+/// there the norm of the compressed keys beside that of the queries (`forward_absorb_prepare`).
+fn runs_beside(op: &Op, routed: bool, with: &Pricing) -> bool {
+    if !with.runtime.overlaps_shared_experts || with.execution != Execution::Graph {
+        return false;
+    }
+    match (op.label, op.kind) {
+        ("shared_gate_up" | "shared_down", OpKind::Gemm { rows, .. }) => routed && rows <= BESIDE_TOKENS,
+        ("shared_act", _) => routed,
+        ("kv_a_norm", _) => true,
+        _ => false,
+    }
 }
 
-fn priced(op: Op, kernels: u32, cost: Cost, with: &Pricing) -> PricedOp {
-    let mut priced = PricedOp {
+fn priced(op: Op, kernels: u32, cost: Cost, host: &Variant) -> PricedOp {
+    PricedOp {
         label: op.label,
         part: op.part,
         device: cost.time.to_picosecond(),
-        issue: Seconds::ZERO,
+        issue: host.issue(op.is_collective(), kernels).to_picosecond(),
         kernels,
         source: cost.source,
         extrapolated: cost.extrapolated,
         bound: cost.bound,
-    };
-    priced.issue = Issue::middle(with.runtime).of(&priced);
-    priced
-}
-
-/// One host: what it needs for a kernel, a collective and a graph.
-struct Issue {
-    kernel: Seconds,
-    collective: Seconds,
-    graph: Seconds,
-    node: Seconds,
-}
-
-impl Issue {
-    fn middle(runtime: &Runtime) -> Self {
-        Self::with(runtime, |figure| figure.value)
-    }
-
-    fn low(runtime: &Runtime) -> Self {
-        Self::with(runtime, |figure| figure.spread.map_or(figure.value, |spread| spread.low))
-    }
-
-    fn high(runtime: &Runtime) -> Self {
-        Self::with(runtime, |figure| figure.spread.map_or(figure.value, |spread| spread.high))
-    }
-
-    fn with(runtime: &Runtime, pick: impl Fn(Sourced<Seconds>) -> Seconds) -> Self {
-        Self {
-            kernel: pick(runtime.issue_kernel),
-            collective: pick(runtime.issue_collective),
-            graph: pick(runtime.graph_launch),
-            node: pick(runtime.graph_node),
-        }
-    }
-
-    /// Host time of an operation in eager mode.
-    fn of(&self, op: &PricedOp) -> Seconds {
-        if op.is_collective() {
-            self.collective.to_picosecond()
-        } else {
-            (self.kernel * f64::from(op.kernels)).to_picosecond()
-        }
-    }
-
-    /// Time before the first operation can start.
-    fn launch(&self, execution: Execution, nodes: f64) -> Seconds {
-        match execution {
-            Execution::Graph => (self.graph + self.node * nodes).to_picosecond(),
-            Execution::Eager => Seconds::ZERO,
-        }
     }
 }
 
-fn total_kernels(blocks: &[PricedBlock], pass: &ForwardPass) -> f64 {
+fn total_kernels(blocks: &[PricedBlock], sequence: &[Run]) -> f64 {
     let each = |block: usize| blocks[block].ops.iter().map(|op| f64::from(op.kernels)).sum::<f64>();
-    pass.sequence.iter().map(|run| f64::from(run.count) * each(run.block)).sum()
+    sequence.iter().map(|run| f64::from(run.count) * each(run.block)).sum()
 }
 
 fn weakest(blocks: &[PricedBlock]) -> (Source, bool) {

@@ -78,18 +78,18 @@ impl Race {
     }
 }
 
-/// Runs the race. `launch` is the time until a graph starts (unused in eager mode); `issue` gives the host time
-/// of an operation, so that the same pass can be raced with another host.
+/// Runs the race. `launch` is the time until a graph starts (unused in eager mode); `times` gives the host time and
+/// the GPU time of an operation, so that the same pass can be raced with another host or GPU.
 pub fn race(
     blocks: &[PricedBlock],
     sequence: &[Run],
     execution: Execution,
     launch: Seconds,
-    issue: impl Fn(&PricedOp) -> Seconds,
+    times: impl Fn(&PricedOp) -> (Seconds, Seconds),
 ) -> Race {
     let mut pass = Stretch::default();
     for run in sequence {
-        let block = stretch(&blocks[run.block].ops, &issue);
+        let block = stretch(&blocks[run.block].ops, &times);
         pass = pass.then(block.repeated(run.count));
     }
     let total = match execution {
@@ -100,8 +100,11 @@ pub fn race(
 }
 
 /// The map of a list of operations.
-fn stretch(ops: &[PricedOp], issue: &impl Fn(&PricedOp) -> Seconds) -> Stretch {
-    ops.iter().fold(Stretch::default(), |sum, op| sum.then(Stretch::operation(issue(op), op.device)))
+fn stretch(ops: &[PricedOp], times: &impl Fn(&PricedOp) -> (Seconds, Seconds)) -> Stretch {
+    ops.iter().fold(Stretch::default(), |sum, op| {
+        let (issue, device) = times(op);
+        sum.then(Stretch::operation(issue, device))
+    })
 }
 
 #[cfg(test)]

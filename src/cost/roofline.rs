@@ -103,12 +103,12 @@ impl Roofline {
 
     /// Corrects a measured time for the L2 trap: a benchmark that repeats one matrix smaller than L2 reads it
     /// from there, and no decode step would find it there. Such a row is a lower bound; so is
-    /// `bytes / achieved bandwidth` plus the least that a kernel takes.
+    /// `bytes / achieved bandwidth` plus the least that each of its kernels takes.
     pub fn beyond_l2(&self, row: Cost, demand: &Demand) -> Cost {
         if demand.weights >= self.l2 {
             return row;
         }
-        let streamed = demand.weights / self.bandwidth + self.least;
+        let streamed = demand.weights / self.bandwidth + self.least * f64::from(demand.kernels);
         if streamed <= row.time {
             return row;
         }

@@ -33,7 +33,7 @@ fn slow(blocks: &[PricedBlock], sequence: &[Run]) -> Seconds {
 }
 
 fn run(blocks: &[PricedBlock], sequence: &[Run], execution: Execution) -> Race {
-    race(blocks, sequence, execution, Seconds::from_us(2.5), |op| op.issue)
+    race(blocks, sequence, execution, Seconds::from_us(2.5), |op| (op.issue, op.device))
 }
 
 fn a_pass(scale: (f64, f64)) -> impl Strategy<Value = (Vec<PricedBlock>, Vec<Run>)> {
