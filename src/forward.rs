@@ -31,6 +31,6 @@ mod tests;
 
 pub use build::{build, build_draft, rebuild, rebuild_draft};
 pub use coverage::{ExpertOverlap, distinct_experts, fullest_rank};
-pub use memory::{kv_per_rank, weights_per_rank};
+pub use memory::{draft_weights_per_rank, kv_per_rank, weights_per_rank};
 pub use op::{Op, OpKind, Part};
 pub use pass::{Batch, Block, ForwardPass, Parallelism, PassKind, Run};

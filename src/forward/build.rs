@@ -2,18 +2,18 @@
 
 mod assembler;
 mod attention;
-mod context;
 mod ends;
 mod ffn;
 mod layer;
+mod shard;
 
 use super::coverage::ExpertOverlap;
 use super::pass::{Batch, ForwardPass, Parallelism, PassKind};
 use crate::model::{Draft, Eagle3, LayerGroup, Model, Mtp};
 use crate::runtime::Runtime;
 use assembler::Assembler;
-use context::Context;
 use layer::Input;
+use shard::Shard;
 
 /// Distinct layers that are told apart; a network with more gets a block for each further group.
 const MOST_DISTINCT: usize = 16;
@@ -45,9 +45,9 @@ pub fn rebuild(
     overlap: ExpertOverlap,
 ) {
     (pass.kind, pass.batch) = (kind, batch);
-    let ctx = Context::new(model.hidden, model.kv, parallel, runtime, kind, batch, overlap);
+    let shard = Shard::new(model.hidden, model.kv, parallel, runtime, kind, batch, overlap);
     let mut assembler = Assembler::start(pass);
-    whole_model(&mut assembler, model, &ctx);
+    whole_model(&mut assembler, model, &shard);
     assembler.finish();
 }
 
@@ -83,24 +83,24 @@ pub fn rebuild_draft(
         Draft::Mtp(mtp) => (mtp.hidden, target.kv),
         Draft::Model(model) => (model.hidden, model.kv),
     };
-    let ctx = Context::new(hidden, kv, parallel, runtime, kind, batch, ExpertOverlap::default());
+    let shard = Shard::new(hidden, kv, parallel, runtime, kind, batch, ExpertOverlap::default());
     let mut assembler = Assembler::start(pass);
     match draft {
-        Draft::Eagle3(eagle) => eagle3(&mut assembler, eagle, ctx),
-        Draft::Mtp(mtp) => multi_token(&mut assembler, mtp, &ctx),
-        Draft::Model(model) => whole_model(&mut assembler, model, &ctx),
+        Draft::Eagle3(eagle) => eagle3(&mut assembler, eagle, shard),
+        Draft::Mtp(mtp) => multi_token(&mut assembler, mtp, &shard),
+        Draft::Model(model) => whole_model(&mut assembler, model, &shard),
     }
     assembler.finish();
 }
 
-fn whole_model(assembler: &mut Assembler<'_>, model: &Model, ctx: &Context) {
-    assembler.once("embedding", |ops| ends::embedding(ops, ctx));
-    layers(assembler, &model.layers, ctx);
-    assembler.once("head", |ops| ends::head(ops, model.vocabulary, model.head_weights, ctx));
+fn whole_model(assembler: &mut Assembler<'_>, model: &Model, shard: &Shard<'_>) {
+    assembler.once("embedding", |ops| ends::embedding(ops, shard));
+    layers(assembler, &model.layers, shard);
+    assembler.once("head", |ops| ends::head(ops, model.vocabulary, model.head_weights, shard));
 }
 
 /// Equal layers share a block even where they are no neighbours.
-fn layers(assembler: &mut Assembler<'_>, groups: &[LayerGroup], ctx: &Context) {
+fn layers(assembler: &mut Assembler<'_>, groups: &[LayerGroup], shard: &Shard<'_>) {
     let first = assembler.next();
     let mut distinct = [0_usize; MOST_DISTINCT];
     let mut known = 0;
@@ -114,7 +114,7 @@ fn layers(assembler: &mut Assembler<'_>, groups: &[LayerGroup], ctx: &Context) {
                 known += 1;
             }
             let name = layer::name_of(&group.layer);
-            assembler.block(name, |ops| layer::layer(ops, &group.layer, Input::Hidden, ctx))
+            assembler.block(name, |ops| layer::layer(ops, &group.layer, Input::Hidden, shard))
         };
         assembler.run(block, group.count);
     }
@@ -122,20 +122,20 @@ fn layers(assembler: &mut Assembler<'_>, groups: &[LayerGroup], ctx: &Context) {
 
 /// Fusion of the target's features happens where they arrive, in the extend pass; later steps feed on the
 /// draft's own hidden state.
-fn eagle3(assembler: &mut Assembler<'_>, eagle: &Eagle3, mut ctx: Context) {
-    ctx.input_multiple = Eagle3::INPUT_MULTIPLE;
-    let ctx = &ctx;
-    assembler.once("embedding", |ops| ends::embedding(ops, ctx));
-    if ctx.kind == PassKind::DraftExtend {
-        assembler.once("fusion", |ops| ends::eagle_fusion(ops, eagle.fused_features, eagle.weights, ctx));
+fn eagle3(assembler: &mut Assembler<'_>, eagle: &Eagle3, mut shard: Shard<'_>) {
+    shard.input_multiple = Eagle3::INPUT_MULTIPLE;
+    let shard = &shard;
+    assembler.once("embedding", |ops| ends::embedding(ops, shard));
+    if shard.kind == PassKind::DraftExtend {
+        assembler.once("fusion", |ops| ends::eagle_fusion(ops, eagle.fused_features, eagle.weights, shard));
     }
-    assembler.once("draft layer", |ops| layer::layer(ops, &eagle.layer, Input::EmbeddingAndFeature, ctx));
-    assembler.once("head", |ops| ends::head(ops, eagle.vocabulary, eagle.weights, ctx));
+    assembler.once("draft layer", |ops| layer::layer(ops, &eagle.layer, Input::EmbeddingAndFeature, shard));
+    assembler.once("head", |ops| ends::head(ops, eagle.vocabulary, eagle.weights, shard));
 }
 
-fn multi_token(assembler: &mut Assembler<'_>, mtp: &Mtp, ctx: &Context) {
-    assembler.once("embedding", |ops| ends::embedding(ops, ctx));
-    assembler.once("fusion", |ops| ends::mtp_fusion(ops, mtp.weights, ctx));
-    assembler.once("draft layer", |ops| layer::layer(ops, &mtp.layer, Input::Hidden, ctx));
-    assembler.once("head", |ops| ends::head(ops, mtp.vocabulary, mtp.weights, ctx));
+fn multi_token(assembler: &mut Assembler<'_>, mtp: &Mtp, shard: &Shard<'_>) {
+    assembler.once("embedding", |ops| ends::embedding(ops, shard));
+    assembler.once("fusion", |ops| ends::mtp_fusion(ops, mtp.weights, shard));
+    assembler.once("draft layer", |ops| layer::layer(ops, &mtp.layer, Input::Hidden, shard));
+    assembler.once("head", |ops| ends::head(ops, mtp.vocabulary, mtp.weights, shard));
 }

@@ -1,32 +1,62 @@
 //! What one rank must hold: weights and KV cache after sharding.
 
-use super::build::build;
+use super::build::{build, build_draft};
 use super::coverage::ExpertOverlap;
-use super::op::OpKind;
-use super::pass::{Batch, Parallelism, PassKind};
-use crate::model::{Attention, Model};
+use super::op::{OpKind, Part};
+use super::pass::{Batch, ForwardPass, Parallelism, PassKind};
+use crate::model::{Attention, Draft, Model};
 use crate::runtime::{Runtime, RuntimeKind};
 use crate::units::Bytes;
 
 /// Weights resident on one rank, embedding included, at their stored widths. Experts count in full, whether a
 /// pass touches them or not. Left out: workspaces, the CUDA context, draft weights.
 pub fn weights_per_rank(model: &Model, parallel: Parallelism, runtime: &Runtime) -> Bytes {
-    // vLLM's layout holds the same weights and keeps the shared expert apart from the routed ones.
-    let plain = Runtime { kind: RuntimeKind::Vllm, ..runtime.clone() };
-    let batch = Batch { requests: 1, rows: 1, context: 1 };
-    let pass = build(model, parallel, &plain, PassKind::Decode, batch, ExpertOverlap::UNIFORM);
-    let held = pass.ops().map(|(op, count)| {
+    let pass = build(model, parallel, &plain(runtime), PassKind::Decode, ONE_ROW, ExpertOverlap::UNIFORM);
+    held(&pass, None) + embedding(model, parallel)
+}
+
+/// Weights that a draft adds on one rank. An EAGLE-3 head uses the target's embedding, an MTP module its
+/// embedding and head.
+pub fn draft_weights_per_rank(
+    draft: &Draft,
+    target: &Model,
+    parallel: Parallelism,
+    runtime: &Runtime,
+) -> Bytes {
+    let pass = build_draft(draft, target, parallel, &plain(runtime), PassKind::DraftExtend, ONE_ROW);
+    match draft {
+        Draft::Eagle3(_) => held(&pass, None),
+        Draft::Mtp(_) => held(&pass, Some(Part::Head)),
+        Draft::Model(model) => held(&pass, None) + embedding(model, parallel),
+    }
+}
+
+const ONE_ROW: Batch = Batch { requests: 1, rows: 1, context: 1 };
+
+/// The same weights in vLLM's layout, which keeps the shared expert apart from the routed ones.
+fn plain(runtime: &Runtime) -> Runtime {
+    Runtime { kind: RuntimeKind::Vllm, ..runtime.clone() }
+}
+
+fn held(pass: &ForwardPass, without: Option<Part>) -> Bytes {
+    let own = pass.ops().filter(|(op, _)| Some(op.part) != without);
+    own.map(|(op, count)| {
         let once = match op.kind {
             OpKind::Experts { hidden, width, shards, experts, weights, .. } => weights
                 .bytes(f64::from(experts) * 3.0 * f64::from(hidden) * f64::from(width) / f64::from(shards)),
             _ => op.weight_bytes(),
         };
         once * f64::from(count)
-    });
-    let embedding = f64::from(model.vocabulary) * f64::from(model.hidden);
+    })
+    .sum()
+}
+
+/// A table of its own, unless the head's serves; in full on every rank of data-parallel attention.
+fn embedding(model: &Model, parallel: Parallelism) -> Bytes {
     let split = if parallel.data_attention > 1 { 1.0 } else { f64::from(parallel.tensor.max(1)) };
-    let separate = if model.tied_embeddings { 0.0 } else { embedding / split };
-    held.sum::<Bytes>() + model.head_weights.bytes(separate)
+    let table =
+        if model.tied_embeddings { 0.0 } else { f64::from(model.vocabulary) * f64::from(model.hidden) };
+    model.head_weights.bytes(table / split)
 }
 
 /// KV cache of one token of one request on one rank, over all layers: KV heads split down to one per rank and

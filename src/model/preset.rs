@@ -21,6 +21,11 @@ pub struct PresetEntry {
 }
 
 impl PresetEntry {
+    /// The `config.json`, to show or to start a file of one's own from.
+    pub const fn json(&self) -> &'static str {
+        self.json
+    }
+
     fn is_called(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }

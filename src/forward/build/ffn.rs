@@ -4,10 +4,12 @@
 //! the shared expert inside it only for 256 routed experts and without expert parallelism, which saves three
 //! launches and no collective (`models/deepseek_v2.py`, `num_fused_shared_experts`).
 
+use super::super::account::ACTIVATION;
 use super::super::coverage::{distinct_experts, fullest_rank};
 use super::super::op::{OpKind, Part};
-use super::context::{Context, Ops};
+use super::shard::{Ops, Shard};
 use crate::model::{Ffn, Moe, WeightFormat};
+use crate::runtime::{CollectiveOp, RuntimeKind};
 
 /// Routed experts with which SGLang fuses the shared one.
 const FUSES_SHARED_AT: u32 = 256;
@@ -21,71 +23,83 @@ pub(super) const fn part_of(ffn: &Ffn) -> Part {
 }
 
 /// Everything from behind the post-attention norm to the last projection.
-pub(super) fn feed_forward(ops: &mut Ops<'_>, ffn: &Ffn, ctx: &Context) {
+pub(super) fn feed_forward(ops: &mut Ops<'_>, ffn: &Ffn, shard: &Shard<'_>) {
     match ffn {
         Ffn::Dense { width, weights } => {
-            gated_mlp(ops, ["gate_up", "act", "silu", "mul", "down"], *width, *weights, ctx);
+            gated_mlp(ops, ["gate_up", "act", "silu", "mul", "down"], *width, *weights, shard);
         }
-        Ffn::Moe(moe) => mixture(ops, moe, ctx),
+        Ffn::Moe(moe) => mixture(ops, moe, shard),
     }
 }
 
-fn gated_mlp(ops: &mut Ops<'_>, labels: [&'static str; 5], width: u32, weights: WeightFormat, ctx: &Context) {
+fn gated_mlp(
+    ops: &mut Ops<'_>,
+    labels: [&'static str; 5],
+    width: u32,
+    weights: WeightFormat,
+    shard: &Shard<'_>,
+) {
     let [gate_up, act, silu, mul, down] = labels;
-    let tokens = ctx.all_tokens();
-    let local = width.div_ceil(ctx.ranks);
-    ops.gemm(gate_up, tokens, local.saturating_mul(2), ctx.hidden, weights);
-    if ctx.fused {
+    let tokens = shard.all_tokens();
+    let local = width.div_ceil(shard.ranks);
+    ops.gemm(gate_up, tokens, local.saturating_mul(2), shard.hidden, weights);
+    if shard.fused() {
         ops.elementwise(act, tokens, local.saturating_mul(3));
     } else {
         ops.elementwise(silu, tokens, local.saturating_mul(2));
         ops.elementwise(mul, tokens, local.saturating_mul(3));
     }
-    ops.gemm(down, tokens, ctx.hidden, local, weights);
+    ops.gemm(down, tokens, shard.hidden, local, weights);
 }
 
-fn mixture(ops: &mut Ops<'_>, moe: &Moe, ctx: &Context) {
-    let tokens = ctx.all_tokens();
-    let routes = if ctx.replicates_mla_down { moe.experts } else { moe.experts.div_ceil(ctx.ranks) };
-    ops.gemm("router", tokens, routes, ctx.hidden, moe.router_weights);
-    if !ctx.fused {
+fn mixture(ops: &mut Ops<'_>, moe: &Moe, shard: &Shard<'_>) {
+    let tokens = shard.all_tokens();
+    if shard.runtime.replicates_mla_down {
+        ops.gemm("router", tokens, moe.experts, shard.hidden, moe.router_weights);
+    } else {
+        let routes = moe.experts.div_ceil(shard.ranks);
+        ops.gemm("router", tokens, routes, shard.hidden, moe.router_weights);
+        let bytes = f64::from(tokens) * f64::from(routes) * ACTIVATION;
+        ops.collective("allgather_router", CollectiveOp::AllGather, shard.ranks, bytes);
+    }
+    if !shard.fused() {
         ops.elementwise("router_softmax", tokens, 2 * moe.experts);
     }
     ops.elementwise("topk", tokens, moe.experts + 4 * moe.per_token);
-    let shared_fused = fuses_shared(moe, ctx);
-    ops.push("experts", routed_experts(moe, shared_fused, ctx));
+    let shared_fused = fuses_shared(moe, shard);
+    ops.push("experts", routed_experts(moe, shared_fused, shard));
     if moe.shared_width > 0 && !shared_fused {
         let labels = ["shared_gate_up", "shared_act", "shared_silu", "shared_mul", "shared_down"];
-        gated_mlp(ops, labels, moe.shared_width, moe.shared_weights, ctx);
-        ops.elementwise("shared_add", tokens, 3 * ctx.hidden);
+        gated_mlp(ops, labels, moe.shared_width, moe.shared_weights, shard);
+        ops.elementwise("shared_add", tokens, 3 * shard.hidden);
     }
 }
 
-fn fuses_shared(moe: &Moe, ctx: &Context) -> bool {
-    ctx.sglang
+fn fuses_shared(moe: &Moe, shard: &Shard<'_>) -> bool {
+    shard.runtime.kind == RuntimeKind::Sglang
         && moe.experts == FUSES_SHARED_AT
-        && ctx.expert_ranks == 1
+        && shard.expert_ranks == 1
         && moe.shared_width == moe.width
         && moe.shared_weights == moe.expert_weights
 }
 
-fn routed_experts(moe: &Moe, shared_fused: bool, ctx: &Context) -> OpKind {
-    let rho = ctx.overlap.within_request;
-    let all = distinct_experts(moe.experts, moe.per_token, ctx.all_requests, ctx.rows, rho);
-    let distinct = fullest_rank(moe.experts, ctx.expert_ranks, all);
+fn routed_experts(moe: &Moe, shared_fused: bool, shard: &Shard<'_>) -> OpKind {
+    let rho = shard.overlap.within_request;
+    let all = distinct_experts(moe.experts, moe.per_token, shard.all_requests, shard.rows, rho);
+    let distinct = fullest_rank(moe.experts, shard.expert_ranks, all);
     // Pairs are spread over the experts touched, so the fullest rank computes its share of them.
-    let routed = f64::from(ctx.all_requests) * f64::from(ctx.rows) * f64::from(moe.per_token);
+    let routed = f64::from(shard.all_requests) * f64::from(shard.rows) * f64::from(moe.per_token);
     let pairs = if all > 0.0 { routed * distinct / all } else { 0.0 };
     let extra = if shared_fused { 1.0 } else { 0.0 };
     OpKind::Experts {
-        tokens: ctx.all_tokens(),
-        hidden: ctx.hidden,
+        tokens: shard.all_tokens(),
+        hidden: shard.hidden,
         width: moe.width,
-        shards: (ctx.ranks / ctx.expert_ranks).max(1),
-        experts: moe.experts.div_ceil(ctx.expert_ranks),
+        shards: (shard.ranks / shard.expert_ranks).max(1),
+        experts: moe.experts.div_ceil(shard.expert_ranks),
         per_token: moe.per_token,
         distinct: distinct + extra,
-        pairs: pairs + extra * f64::from(ctx.all_tokens()),
+        pairs: pairs + extra * f64::from(shard.all_tokens()),
         weights: moe.expert_weights,
     }
 }

@@ -6,8 +6,8 @@
 
 use super::super::op::{Op, Part};
 use super::attention::{mixer, norm};
-use super::context::{Context, Ops};
 use super::ffn::{feed_forward, part_of};
+use super::shard::{Ops, Shard};
 use crate::model::{Attention, Ffn, Layer};
 use crate::runtime::CollectiveOp;
 
@@ -21,57 +21,57 @@ pub(super) enum Input {
 }
 
 /// Appends the operations of a layer.
-pub(super) fn layer(ops: &mut Vec<Op>, layer: &Layer, input: Input, ctx: &Context) {
-    let tokens = ctx.tokens();
+pub(super) fn layer(ops: &mut Vec<Op>, layer: &Layer, input: Input, shard: &Shard<'_>) {
+    let tokens = shard.tokens();
     let mut ops = Ops { ops, part: Part::Attention };
     match input {
-        Input::Hidden => norm(&mut ops, "input_norm", tokens, ctx),
+        Input::Hidden => norm(&mut ops, "input_norm", tokens, shard),
         Input::EmbeddingAndFeature => {
-            ops.elementwise("input_norm", tokens, 2 * ctx.hidden);
-            ops.elementwise("hidden_norm", tokens, 2 * ctx.hidden);
-            ops.elementwise("concat", tokens, 4 * ctx.hidden);
+            ops.elementwise("input_norm", tokens, 2 * shard.hidden);
+            ops.elementwise("hidden_norm", tokens, 2 * shard.hidden);
+            ops.elementwise("concat", tokens, 4 * shard.hidden);
         }
     }
-    mixer(&mut ops, &layer.attention, ctx);
-    after_attention(&mut ops, ctx);
+    mixer(&mut ops, &layer.attention, shard);
+    after_attention(&mut ops, shard);
     ops.part = part_of(&layer.ffn);
-    norm(&mut ops, "post_norm", ctx.all_tokens(), ctx);
-    feed_forward(&mut ops, &layer.ffn, ctx);
-    after_feed_forward(&mut ops, ctx);
+    norm(&mut ops, "post_norm", shard.all_tokens(), shard);
+    feed_forward(&mut ops, &layer.ffn, shard);
+    after_feed_forward(&mut ops, shard);
 }
 
-fn after_attention(ops: &mut Ops<'_>, ctx: &Context) {
-    if ctx.replicated_attention() {
-        let local = ctx.hidden_bytes(ctx.tokens());
-        ops.collective("reduce_scatter_attention", CollectiveOp::ReduceScatter, ctx.attention_ranks, local);
-        let part = local / f64::from(ctx.attention_ranks);
-        ops.collective("allgather_tokens", CollectiveOp::AllGather, ctx.ranks, part);
+fn after_attention(ops: &mut Ops<'_>, shard: &Shard<'_>) {
+    if shard.replicated_attention() {
+        let local = shard.hidden_bytes(shard.tokens());
+        ops.collective("reduce_scatter_attention", CollectiveOp::ReduceScatter, shard.attention_ranks, local);
+        let part = local / f64::from(shard.attention_ranks);
+        ops.collective("allgather_tokens", CollectiveOp::AllGather, shard.ranks, part);
     } else {
-        allreduce(ops, ctx);
+        allreduce(ops, shard);
     }
-    residual_add(ops, ctx.tokens(), ctx);
+    residual_add(ops, shard.tokens(), shard);
 }
 
-fn after_feed_forward(ops: &mut Ops<'_>, ctx: &Context) {
-    if ctx.replicated_attention() {
-        let all = ctx.hidden_bytes(ctx.all_tokens());
-        ops.collective("reduce_scatter_tokens", CollectiveOp::ReduceScatter, ctx.ranks, all);
-        let part = ctx.hidden_bytes(ctx.tokens()) / f64::from(ctx.attention_ranks);
-        ops.collective("allgather_attention", CollectiveOp::AllGather, ctx.attention_ranks, part);
+fn after_feed_forward(ops: &mut Ops<'_>, shard: &Shard<'_>) {
+    if shard.replicated_attention() {
+        let all = shard.hidden_bytes(shard.all_tokens());
+        ops.collective("reduce_scatter_tokens", CollectiveOp::ReduceScatter, shard.ranks, all);
+        let part = shard.hidden_bytes(shard.tokens()) / f64::from(shard.attention_ranks);
+        ops.collective("allgather_attention", CollectiveOp::AllGather, shard.attention_ranks, part);
     } else {
-        allreduce(ops, ctx);
+        allreduce(ops, shard);
     }
-    residual_add(ops, ctx.tokens(), ctx);
+    residual_add(ops, shard.tokens(), shard);
 }
 
-fn allreduce(ops: &mut Ops<'_>, ctx: &Context) {
-    ops.collective("allreduce", CollectiveOp::AllReduce, ctx.ranks, ctx.hidden_bytes(ctx.tokens()));
+fn allreduce(ops: &mut Ops<'_>, shard: &Shard<'_>) {
+    ops.collective("allreduce", CollectiveOp::AllReduce, shard.ranks, shard.hidden_bytes(shard.tokens()));
 }
 
 /// Without fusion the residual is added by a kernel of its own.
-fn residual_add(ops: &mut Ops<'_>, tokens: u32, ctx: &Context) {
-    if !ctx.fused {
-        ops.elementwise("residual_add", tokens, 3 * ctx.hidden);
+fn residual_add(ops: &mut Ops<'_>, tokens: u32, shard: &Shard<'_>) {
+    if !shard.fused() {
+        ops.elementwise("residual_add", tokens, 3 * shard.hidden);
     }
 }
 

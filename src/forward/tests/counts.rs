@@ -36,17 +36,14 @@ fn layers_reduce_twice_with_two_bytes_per_number() {
     ] {
         let pass = on(RuntimeKind::Vllm, name, Parallelism::tensor(4));
         assert_eq!(pass.collectives(AllReduce), layers, "{name}");
-        for (op, _) in pass.ops() {
-            if let OpKind::Collective { op: AllReduce, bytes, ranks } = op.kind {
-                assert!((bytes.get() - row).abs() < 1e-9 && ranks == 4, "{name}: {op:?}");
+        let three = verify(name, Parallelism::tensor(4), batch(2, 3), ExpertOverlap::default());
+        for (pass, rows) in [(&pass, 1.0), (&three, 6.0)] {
+            for (op, _) in pass.ops() {
+                if let OpKind::Collective { op: AllReduce, bytes, ranks } = op.kind {
+                    assert!((bytes.get() - rows * row).abs() < 1e-9 && ranks == 4, "{name}: {op:?}");
+                }
             }
         }
-        let three = verify(name, Parallelism::tensor(4), batch(2, 3), ExpertOverlap::default());
-        let largest = three.ops().filter_map(|(op, _)| match op.kind {
-            OpKind::Collective { op: AllReduce, bytes, .. } => Some(bytes.get()),
-            _ => None,
-        });
-        assert!(largest.fold(0.0, f64::max) - 6.0 * row < 1e-9, "{name}");
     }
 }
 
@@ -116,6 +113,16 @@ fn pytorch_issues_13_kernels_in_a_dense_layer() {
     let expected = "input_norm qkv rope kv_write attention o allreduce residual_add post_norm gate_up silu mul down \
                     allreduce residual_add";
     assert_eq!(labels(&pass, "dense layer"), expected.split_whitespace().collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_split_instead_of_replicated_is_gathered() {
+    let split = Runtime { replicates_mla_down: false, ..runtime(RuntimeKind::Vllm) };
+    let (parallel, overlap) = (Parallelism::tensor(8), ExpertOverlap::default());
+    let pass = build(&model("kimi-k2.5"), parallel, &split, PassKind::Decode, batch(1, 1), overlap);
+    // Down-projections in 61 layers, routers in 60, logits.
+    assert_eq!(pass.collectives(AllGather), 61 + 60 + 1);
+    within_1_percent(weights_of(&pass, &["qkv_a", "router"]) * 8e-9, 2.18, "split");
 }
 
 #[test]

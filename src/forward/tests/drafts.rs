@@ -83,3 +83,15 @@ fn a_separate_model_runs_whole() {
     assert_eq!(step.kind, PassKind::DraftStep);
     assert_eq!(step.collectives(AllReduce), 65);
 }
+
+#[test]
+fn a_draft_holds_its_own_weights() {
+    let runtime = runtime(RuntimeKind::Sglang);
+    let held = |draft: &Draft, target: &str| {
+        draft_weights_per_rank(draft, &model(target), Parallelism::tensor(8), &runtime).get() * 1e-6
+    };
+    within_1_percent(held(&draft("eagle3-kimi-k2.5"), "kimi-k2.5"), 567.0, "EAGLE-3");
+    // 11.27e9 routed and 44e6 shared expert weights in fp8 on 8 ranks; attention; router and 2H→H in bf16.
+    let mtp = Draft::Mtp(mtp_of(&model("deepseek-v3")).expect("it has one"));
+    within_1_percent(held(&mtp, "deepseek-v3"), (257.0 * 44.04 + 172.0) / 8.0 + 15.1 + 3.7 + 205.5, "MTP");
+}

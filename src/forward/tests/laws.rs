@@ -92,3 +92,21 @@ fn every_preset_builds_under_every_split_and_runtime() {
         }
     }
 }
+
+#[test]
+fn a_pass_reads_the_cache_that_a_rank_holds() {
+    let split = |shared, replicas| Parallelism {
+        tensor: 8,
+        expert: 1,
+        data_attention: replicas,
+        decode_context: shared,
+    };
+    for name in ["kimi-k2.5", "qwen3-235b-a22b", "glm-4.5", "llama-3.1-70b"] {
+        for parallel in [split(1, 1), split(2, 1), split(4, 1), split(1, 8), split(1, 4)] {
+            let pass = verify(name, parallel, batch(8, 3), ExpertOverlap::default());
+            let requests = f64::from(8 / parallel.data_attention);
+            let held = kv_per_rank(&model(name), parallel).get() * requests * 2048.0;
+            within_1_percent(pass.kv_bytes().get(), held, name);
+        }
+    }
+}

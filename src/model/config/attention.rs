@@ -6,8 +6,11 @@ use super::super::dtype::WeightFormat;
 use super::super::types::{Attention, Gqa, LinearAttention, Mla, SparseIndex};
 use super::error::ConfigError;
 use super::family::Family;
-use super::fields::{Fields, out_of_range};
+use super::fields::{Fields, check_width, out_of_range};
 use super::quantisation::{Component, Quantisation};
+
+/// More taps than this are taken to be a mistake; networks have 4.
+const MOST_TAPS: u32 = 64;
 
 /// Everything that the token mixers of a model depend on, read once.
 #[derive(Debug)]
@@ -66,6 +69,7 @@ impl AttentionShape {
             Some(width) => width,
             None => (hidden / heads).max(1),
         };
+        check_width("num_attention_heads x head_dim", [heads, head_dim])?;
         let shape = Gqa {
             heads,
             kv_heads,
@@ -179,7 +183,7 @@ fn read_mla(fields: Fields<'_>, heads: u32) -> Result<Mla, ConfigError> {
             top_tokens,
         }),
     };
-    Ok(Mla {
+    let mla = Mla {
         heads,
         q_lora: fields.optional_count(&["q_lora_rank"])?.filter(|n| *n > 0),
         kv_lora: fields.count(&["kv_lora_rank"], WHY)?,
@@ -188,17 +192,29 @@ fn read_mla(fields: Fields<'_>, heads: u32) -> Result<Mla, ConfigError> {
         value: fields.count(&["v_head_dim"], WHY)?,
         index,
         weights: WeightFormat::Bf16,
-    })
+    };
+    for width in [mla.kv_lora, mla.nope, mla.rope, mla.value] {
+        check_width("num_attention_heads x a width of a head", [heads, width])?;
+    }
+    index.map_or(Ok(()), |i| check_width("index_n_heads x index_head_dim", [i.heads, i.head_dim]))?;
+    Ok(mla)
 }
 
 fn read_linear(fields: Fields<'_>) -> Result<LinearAttention, ConfigError> {
     const WHY: &str = "the layers of linear attention";
-    Ok(LinearAttention {
+    let linear = LinearAttention {
         key_heads: fields.count(&["linear_num_key_heads"], WHY)?,
         value_heads: fields.count(&["linear_num_value_heads"], WHY)?,
         key_dim: fields.count(&["linear_key_head_dim"], WHY)?,
         value_dim: fields.count(&["linear_value_head_dim"], WHY)?,
         convolution: fields.count(&["linear_conv_kernel_dim"], WHY)?,
         weights: WeightFormat::Bf16,
-    })
+    };
+    check_width("linear_num_key_heads x linear_key_head_dim", [linear.key_heads, linear.key_dim])?;
+    check_width("linear_num_value_heads x linear_value_head_dim", [linear.value_heads, linear.value_dim])?;
+    if linear.convolution > MOST_TAPS {
+        let rule = format!("at most {MOST_TAPS}");
+        return Err(out_of_range("linear_conv_kernel_dim", &Value::from(linear.convolution), &rule));
+    }
+    Ok(linear)
 }

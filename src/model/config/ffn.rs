@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::dtype::WeightFormat;
 use super::super::types::{Ffn, Moe};
 use super::error::ConfigError;
-use super::fields::{Fields, out_of_range};
+use super::fields::{Fields, check_width, out_of_range};
 use super::quantisation::{Component, Quantisation};
 
 /// Names of one count in the families: DeepSeek and GLM, Qwen, gpt-oss and Mixtral.
@@ -96,8 +96,8 @@ fn read_moe(fields: Fields<'_>, experts: u32, router: WeightFormat) -> Result<Mo
     }
     let width = fields.count(&["moe_intermediate_size", "intermediate_size"], "the width of an expert")?;
     let shared_width = match fields.optional_count(&["shared_expert_intermediate_size"])? {
-        Some(width) => width,
-        None => fields.optional_count(&["n_shared_experts"])?.unwrap_or(0).saturating_mul(width),
+        Some(stated) => stated,
+        None => shared_width(fields, width)?,
     };
     Ok(Moe {
         experts,
@@ -108,4 +108,11 @@ fn read_moe(fields: Fields<'_>, experts: u32, router: WeightFormat) -> Result<Mo
         shared_weights: router,
         router_weights: router,
     })
+}
+
+/// Shared experts of the routed ones' width, side by side.
+fn shared_width(fields: Fields<'_>, width: u32) -> Result<u32, ConfigError> {
+    let shared = fields.optional_count(&["n_shared_experts"])?.unwrap_or(0);
+    check_width("n_shared_experts x moe_intermediate_size", [shared, width])?;
+    Ok(shared * width)
 }

@@ -76,6 +76,15 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// A width that is a product of two fields must be one that a matrix can have.
+pub(super) fn check_width(keys: &str, factors: [u32; 2]) -> Result<(), ConfigError> {
+    let width = u64::from(factors[0]) * u64::from(factors[1]);
+    if width > LARGEST {
+        return Err(out_of_range(keys, &Value::from(width), &format!("at most {LARGEST}")));
+    }
+    Ok(())
+}
+
 /// What kind of JSON value this is, for messages.
 pub(super) fn kind_of(value: &Value) -> &'static str {
     match value {

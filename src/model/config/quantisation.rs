@@ -82,7 +82,7 @@ impl Quantisation {
                 all.experts_only = true;
             }
             "awq" | "gptq" | "gptq_marlin" | "awq_marlin" => {
-                all.every_linear(grouped_integers(config, &method)?)
+                all.every_linear(grouped_integers(config, &method)?);
             }
             "compressed-tensors" => all.compressed_tensors(config)?,
             "modelopt" | "modelopt_fp4" => all.modelopt(config)?,

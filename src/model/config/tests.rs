@@ -1,5 +1,7 @@
 //! Configurations as users have them, and faults that name their field.
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::model::{Attention, Draft, Ffn, preset};
 
@@ -146,4 +148,41 @@ fn a_draft_is_a_head_or_a_whole_model() {
     assert_eq!((eagle.vocabulary, eagle.fused_features), (16_000, 3));
     let Attention::Gqa(gqa) = &eagle.layer.attention else { panic!("grouped-query") };
     assert_eq!(gqa.input_multiple, 2);
+}
+
+/// A value that a careless or hostile file may hold.
+fn any_value() -> impl Strategy<Value = serde_json::Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (0_u64..5).prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        (0_u64..1 << 25).prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "[a-z_:.*()]{0,12}".prop_map(Value::from),
+        proptest::collection::vec("(full|sliding|linear)_attention", 0..4).prop_map(Value::from),
+        Just(serde_json::json!({"quant_method": "fp8", "ignore": ["re:(.*)+x"]})),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_two_fields_may_hold_anything(
+        preset in 0..crate::model::preset_entries().len(), picks in [any::<prop::sample::Index>(), any::<prop::sample::Index>()],
+        values in [any_value(), any_value()],
+    ) {
+        let mut file = parse_json(crate::model::preset_entries()[preset].json()).expect("a preset is JSON");
+        let nested = file.get("text_config").is_some();
+        let map = if nested { file.get_mut("text_config").expect("just seen") } else { &mut file };
+        let map = map.as_object_mut().expect("an object");
+        for (pick, value) in picks.iter().zip(values) {
+            let key = pick.get(&map.keys().cloned().collect::<Vec<_>>()).clone();
+            map.insert(key, value);
+        }
+        if let Ok(model) = parse(&file.to_string()) {
+            let size = crate::model::footprint(&model);
+            prop_assert!(size.total_parameters.is_finite() && size.total_parameters >= size.active_parameters);
+        }
+        let _ = parse_draft_config("test", &file.to_string());
+    }
 }

@@ -5,16 +5,17 @@ use super::super::coverage::ExpertOverlap;
 use super::super::op::{Op, OpKind, Part};
 use super::super::pass::{Batch, Parallelism, PassKind};
 use crate::model::{KvFormat, WeightFormat};
-use crate::runtime::{CollectiveOp, Runtime, RuntimeKind};
+use crate::runtime::{CollectiveOp, Runtime};
 use crate::units::Bytes;
 
 /// Shape and split of a pass on one rank.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Context {
+pub(super) struct Shard<'a> {
+    pub(super) runtime: &'a Runtime,
     pub(super) kind: PassKind,
     pub(super) hidden: u32,
     pub(super) kv: KvFormat,
-    /// Context per request.
+    /// Shard per request.
     pub(super) context: u32,
     /// Rows per request.
     pub(super) rows: u32,
@@ -30,20 +31,16 @@ pub(super) struct Context {
     pub(super) expert_ranks: u32,
     pub(super) decode_context: u32,
     pub(super) overlap: ExpertOverlap,
-    pub(super) replicates_mla_down: bool,
-    pub(super) fused: bool,
-    pub(super) embedding_allreduce: bool,
-    pub(super) sglang: bool,
     /// Width of the attention input in units of the hidden size (2 for EAGLE-3).
     pub(super) input_multiple: u32,
 }
 
-impl Context {
+impl<'a> Shard<'a> {
     pub(super) fn new(
         hidden: u32,
         kv: KvFormat,
         parallel: Parallelism,
-        runtime: &Runtime,
+        runtime: &'a Runtime,
         kind: PassKind,
         batch: Batch,
         overlap: ExpertOverlap,
@@ -51,6 +48,7 @@ impl Context {
         let ranks = parallel.tensor.max(1);
         let replicas = parallel.data_attention.clamp(1, ranks);
         Self {
+            runtime,
             kind,
             hidden,
             kv,
@@ -63,12 +61,13 @@ impl Context {
             expert_ranks: parallel.expert.clamp(1, ranks),
             decode_context: parallel.decode_context.max(1),
             overlap,
-            replicates_mla_down: runtime.replicates_mla_down,
-            fused: runtime.fuses_small_ops,
-            embedding_allreduce: runtime.embedding_allreduce,
-            sglang: runtime.kind == RuntimeKind::Sglang,
             input_multiple: 1,
         }
+    }
+
+    /// Whether small operations are fused as servers do.
+    pub(super) const fn fused(&self) -> bool {
+        self.runtime.fuses_small_ops
     }
 
     /// Whether attention runs on replicas, each with its own requests.
@@ -78,13 +77,13 @@ impl Context {
 
     /// Rows of this rank's attention.
     pub(super) const fn tokens(&self) -> u32 {
-        self.requests * self.rows
+        self.requests.saturating_mul(self.rows)
     }
 
     /// Rows of the feed-forward part. Attention replicas are padded to the fullest one.
     pub(super) const fn all_tokens(&self) -> u32 {
         if self.replicated_attention() {
-            self.tokens() * (self.ranks / self.attention_ranks)
+            self.tokens().saturating_mul(self.ranks / self.attention_ranks)
         } else {
             self.tokens()
         }
