@@ -95,6 +95,15 @@ KERNELS = {
 }
 
 
+def reading_order(item):
+    """The order in which the reader keeps rows, so that it need not sort: attention by heads per KV head."""
+    (key, at), _ = item
+    if len(key) == 5:
+        *first, heads, kv_heads = key
+        return (*first, heads // kv_heads if heads % kv_heads == 0 else 0, kv_heads, heads), at
+    return key, at
+
+
 def kernel_lines(points):
     """Lines along the last axis, pruned; and the errors of the rows dropped."""
     lines = {}
@@ -103,7 +112,7 @@ def kernel_lines(points):
         assert at[-1] not in line, f"measured twice: {key} {at}"
         line[at[-1]] = float(four_figures(time))
     kept, errors = [], []
-    for (key, at), line in sorted(lines.items()):
+    for (key, at), line in sorted(lines.items(), key=reading_order):
         knots, dropped = prune(sorted(line.items()), TOLERANCE)
         kept += [(key, at + (x,), t) for x, t in knots]
         errors += dropped

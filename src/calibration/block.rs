@@ -30,6 +30,9 @@ impl Raw {
                     .take(MOST_TEXT)
                     .read_to_string(&mut text)
                     .map_err(|e| unpack(&e))?;
+                if text.len() as u64 == MOST_TEXT {
+                    return Err(unpack(&"it is larger than 64 MiB"));
+                }
                 Ok(Cow::Owned(text))
             }
             Self::File(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|e| unpack(&e)),

@@ -189,9 +189,9 @@ impl Collectives {
     }
 
     /// The curve of a key: the server's own if it has one, else the first of the file.
-    pub(super) fn curve(&self, key: &CollectiveKey, server: Option<RuntimeKind>) -> Option<&CollectiveCurve> {
-        let start = self.0.partition_point(|c| c.key < *key);
-        let of_key = self.0[start..].iter().take_while(|c| c.key == *key);
+    pub(super) fn curve(&self, key: CollectiveKey, server: Option<RuntimeKind>) -> Option<&CollectiveCurve> {
+        let start = self.0.partition_point(|c| c.key < key);
+        let of_key = self.0[start..].iter().take_while(|c| c.key == key);
         let own = of_key.clone().find(|c| server.is_some() && c.server == server);
         own.or_else(|| of_key.clone().next())
     }
@@ -217,7 +217,7 @@ mod tests {
 
     fn at(bytes: f64, server: Option<RuntimeKind>) -> (f64, Source, bool) {
         let table = Collectives::decode(TEXT).unwrap();
-        let (time, source, extrapolated) = table.curve(&KEY, server).unwrap().at(Bytes::new(bytes));
+        let (time, source, extrapolated) = table.curve(KEY, server).unwrap().at(Bytes::new(bytes));
         ((time.us() * 1e6).round() / 1e6, source, extrapolated)
     }
 
@@ -242,8 +242,8 @@ mod tests {
 
     #[test]
     fn a_server_gets_its_own_rows_and_else_the_first_ones() {
-        assert_eq!(at(1024.0, Some(RuntimeKind::Sglang)).0, 25.0);
-        assert_eq!(at(1024.0, Some(RuntimeKind::Pytorch)).0, 24.0);
+        assert_eq!(at(1024.0, Some(RuntimeKind::Sglang)), (25.0, Source::Measured, false));
+        assert_eq!(at(1024.0, Some(RuntimeKind::Pytorch)), (24.0, Source::Measured, false));
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl<const D: usize> Grid<D> {
         self.along(0, 0, self.levels[0].positions.len(), &point)
     }
 
-    /// Whether every axis has the point inside its range, on the first line that leads there.
+    /// The time at a point below the node whose positions are `start..end` of an axis.
     fn along(&self, axis: usize, start: usize, end: usize, point: &[f64; D]) -> Point {
         let positions = &self.levels[axis].positions[start..end];
         let x = point[axis];

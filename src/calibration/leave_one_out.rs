@@ -2,9 +2,9 @@
 //! predicted from the rest of its curve.
 
 use super::Calibration;
-use super::collectives::{CollectiveKey, CollectiveRow, interpolate};
+use super::collectives::{CollectiveCurve, CollectiveKey, CollectiveRow, interpolate};
 use super::words::Mode;
-use crate::runtime::RuntimeKind;
+use crate::runtime::{CollectiveOp, RuntimeKind};
 use crate::sourced::Source;
 use crate::units::{Bytes, Seconds};
 
@@ -57,12 +57,19 @@ impl Report {
     }
 }
 
-/// Leaves out each measured row of the given modes with `from` ≤ size ≤ `to`, unless it is the first or last knot
+/// Leaves out each measured row of an operation in the given modes with `from` ≤ size ≤ `to`, unless it is the first or last knot
 /// of its curve. Flagged rows are left out and predicted like the others.
-pub fn leave_one_out(calibrations: &[&Calibration], modes: &[Mode], from: Bytes, to: Bytes) -> Report {
+pub fn leave_one_out(
+    calibrations: &[&Calibration],
+    op: CollectiveOp,
+    modes: &[Mode],
+    from: Bytes,
+    to: Bytes,
+) -> Report {
     let mut rows = Vec::new();
     for calibration in calibrations {
-        for curve in calibration.collective_curves().iter().filter(|c| modes.contains(&c.key.mode)) {
+        let chosen = |c: &&CollectiveCurve| c.key.op == op && modes.contains(&c.key.mode);
+        for curve in calibration.collective_curves().iter().filter(chosen) {
             let inside = |row: &&CollectiveRow| from <= row.bytes && row.bytes <= to;
             for row in curve.rows().iter().filter(inside).filter(|r| r.source == Source::Measured) {
                 let Some(predicted) = without(curve.knots(), row.bytes) else { continue };

@@ -60,7 +60,6 @@ pub struct MlaModuleShape {
 pub const MLA_MODULE_SHAPE: MlaModuleShape =
     MlaModuleShape { hidden: 7168, q_lora: 1536, kv_lora: 512, nope: 128, rope: 64, value: 128 };
 
-/// Tables are read along whole rows; what is asked for in fractions is rounded up.
 impl Calibration {
     /// One collective of `bytes` per rank (the full vector for an all-reduce, this rank's part for an all-gather).
     ///
@@ -105,8 +104,8 @@ impl Calibration {
             Mode::Graph => Some(Mode::Stream),
             Mode::Eager => None,
         };
-        let substitute = || table.curve(&CollectiveKey { mode: other?, ..key }, server);
-        table.curve(&key, server).or_else(substitute)
+        let substitute = || table.curve(CollectiveKey { mode: other?, ..key }, server);
+        table.curve(key, server).or_else(substitute)
     }
 
     fn fit(&self, key: CollectiveKey, bytes: Bytes) -> Option<&Fit> {
