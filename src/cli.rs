@@ -10,12 +10,16 @@ mod completions;
 mod exit;
 mod explain;
 mod explain_presets;
+mod measurements;
 mod output;
+mod plot_allreduce;
 mod plots;
 mod reference;
 mod run;
 mod schema;
 mod validate;
+mod validate_allreduce;
+mod words;
 
 use std::process::ExitCode;
 

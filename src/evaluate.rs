@@ -12,7 +12,6 @@
 
 mod answer;
 mod breakdown;
-mod curves;
 mod diagnosis;
 mod known;
 mod levers;
@@ -21,6 +20,6 @@ mod scan;
 mod variation;
 
 pub use answer::{answer, evaluate};
-pub use curves::{Curves, curves};
 pub use known::{Known, KnownAllreduce};
 pub use passes::cycle;
+pub use scan::over_batch;

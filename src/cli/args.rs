@@ -230,9 +230,13 @@ pub(super) struct CompletionsArgs {
 #[command(after_long_help = "\
 Examples:
   specplan validate                               # the shipped measurements
-  specplan validate -f markdown -o docs/validation/index.md
+  specplan validate docs/validation/data -f markdown
+  specplan validate --plots out/
   specplan validate --max-error '20 %'            # exit 1 beyond it")]
 pub(super) struct ValidateArgs {
+    /// Tables of measurements (CSV), or folders of them; none: the shipped ones
+    #[arg(value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
     /// Largest median error of the headline that passes; exit 1 beyond it
     #[arg(long, value_name = "PERCENT")]
     pub(super) max_error: Option<String>,

@@ -23,7 +23,7 @@ pub(super) fn model_speedup(setup: &ModelledSetup) -> f64 {
 }
 
 /// Batch size and speedup.
-pub(super) fn over_batch(setup: &ModelledSetup) -> Vec<(u32, f64)> {
+pub fn over_batch(setup: &ModelledSetup) -> Vec<(u32, f64)> {
     BATCHES
         .iter()
         .map(|&batch| {
