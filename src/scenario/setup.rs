@@ -77,11 +77,11 @@ pub struct Common {
     pub batch: u32,
     /// The drafting method.
     pub method: Method,
-    /// Draft steps S (k for a chain).
+    /// Draft steps S (k for a chain); 0: not stated, which only observed numbers allow.
     pub steps: u32,
     /// Branches per step; 1 is a chain.
     pub topk: u32,
-    /// Rows verified per request, root included.
+    /// Rows verified per request, root included; 0: not stated, which only observed numbers allow.
     pub draft_tokens: u32,
     /// Distribution of accepted tokens.
     pub acceptance: Acceptance,
@@ -100,6 +100,31 @@ pub enum Method {
     DraftModel,
     /// Lookup in the text so far.
     Ngram,
+    /// Not stated, which only observed numbers allow.
+    Unstated,
+}
+
+impl Setup {
+    /// What both kinds have.
+    pub fn common(&self) -> &Common {
+        match self {
+            Self::Observed(setup) => &setup.common,
+            Self::Modelled(setup) => &setup.common,
+        }
+    }
+}
+
+impl Common {
+    /// The most tokens one verify pass can yield per request: the longest drafted chain and the bonus token, and no
+    /// more than the rows verified; infinite where the shape is not stated.
+    pub fn accept_limit(&self) -> f64 {
+        match (self.steps, self.draft_tokens) {
+            (0, 0) => f64::INFINITY,
+            (0, rows) => f64::from(rows),
+            (steps, 0) => f64::from(steps + 1),
+            (steps, rows) => f64::from((steps + 1).min(rows)),
+        }
+    }
 }
 
 /// Times that the user states. `time` is a hypothesis and sets a part outright; `observed` was measured for

@@ -1,0 +1,242 @@
+//! From a scenario as written to setups: every name looked up, every default filled in.
+
+mod acceptance;
+mod complete;
+mod defaults;
+mod fits;
+mod names;
+mod stated;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use self::complete::Kind;
+use self::names::Names;
+use super::check::draft_shape;
+use super::layer::Layer;
+use super::library::{Library, Shape};
+use super::load::{Scenario, Variation, read};
+use super::overrides::Overrides;
+use super::setup::{Common, Method, ModelledSetup, ObservedSetup, PassSettings, Setup, WhatIf};
+use super::written::Written;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::model::{Draft, Model};
+use crate::speculation::Acceptance;
+
+/// A scenario ready to be solved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// The scenario with what was observed, and without overrides of other keys.
+    pub base: Setup,
+    /// The scenario with those overrides and without what was observed; none where there are none.
+    pub variation: Option<Setup>,
+    /// The variations that it lists.
+    pub what_ifs: Vec<WhatIf>,
+    /// All overrides, in order, as key and value.
+    pub overrides: Vec<(String, String)>,
+    /// Defaults that matter and other remarks, each a sentence.
+    pub notes: Vec<String>,
+}
+
+/// Looks up every name of a scenario and fills in every default.
+///
+/// # Errors
+/// Unknown names, files that cannot be used, a model that does not fit, keys that are missing.
+pub fn resolve(scenario: &Scenario, library: &dyn Library) -> Result<Loaded, Diagnostics> {
+    let mut found = Diagnostics::default();
+    let loaded = resolve_into(scenario, library, &mut found);
+    match loaded {
+        Some(loaded) => found.into_result(loaded),
+        None => Err(found.sorted()),
+    }
+}
+
+/// Reads, checks and resolves a scenario file, and reports all faults of all three steps together.
+///
+/// # Errors
+/// All faults, sorted by place.
+pub fn open(
+    path: impl AsRef<Path>,
+    overrides: &Overrides,
+    library: &dyn Library,
+) -> Result<(Scenario, Loaded), Diagnostics> {
+    let (scenario, mut found) = read(path.as_ref(), overrides)?;
+    // After faults of shape some keys are missing only because they could not be read.
+    let shape_is_right = !found.has_errors();
+    let mut later = Diagnostics::default();
+    let loaded = resolve_into(&scenario, library, &mut later);
+    later.list.retain(|diagnostic| shape_is_right || diagnostic.code != Some(Code::Incomplete));
+    found.extend(later);
+    match loaded {
+        Some(loaded) => found.into_result((scenario, loaded)),
+        None => Err(found.sorted()),
+    }
+}
+
+fn resolve_into(scenario: &Scenario, library: &dyn Library, found: &mut Diagnostics) -> Option<Loaded> {
+    let mut resolver = Resolver { names: Names::new(library), library, notes: Vec::new(), found };
+    let kind = complete::kind(&scenario.base, resolver.found);
+    let base = resolver.base(scenario, kind?);
+    let notes = std::mem::take(&mut resolver.notes);
+    let origin = base.as_ref().map(Origin::of);
+    let variation = scenario.variation.as_ref().map(|layer| resolver.varied(scenario, layer, origin));
+    let what_ifs: Vec<Option<WhatIf>> =
+        scenario.what_ifs.iter().map(|what_if| resolver.what_if(scenario, what_if, origin)).collect();
+    Some(Loaded {
+        variation: match variation {
+            Some(setup) => Some(setup?),
+            None => None,
+        },
+        what_ifs: what_ifs.into_iter().collect::<Option<_>>()?,
+        overrides: scenario.overrides.clone(),
+        notes,
+        base: base?,
+    })
+}
+
+/// The acceptance of the base with its shape, from which that of a variation follows.
+#[derive(Clone, Copy)]
+struct Origin<'a> {
+    acceptance: &'a Acceptance,
+    shape: Shape,
+    modelled: bool,
+}
+
+impl<'a> Origin<'a> {
+    fn of(setup: &'a Setup) -> Self {
+        let common = setup.common();
+        let shape = Shape { steps: common.steps, topk: common.topk, draft_tokens: common.draft_tokens };
+        Self { acceptance: &common.acceptance, shape, modelled: matches!(setup, Setup::Modelled(_)) }
+    }
+}
+
+/// One attempt to resolve a scenario. Names are looked up once for all its variations.
+struct Resolver<'a, 'f> {
+    names: Names<'a>,
+    library: &'a dyn Library,
+    notes: Vec<String>,
+    found: &'f mut Diagnostics,
+}
+
+impl Resolver<'_, '_> {
+    fn base(&mut self, scenario: &Scenario, kind: Kind) -> Option<Setup> {
+        let layer = &scenario.base;
+        let acceptance = self.acceptance(layer, None);
+        match kind {
+            Kind::Modelled => self.modelled(scenario, layer, acceptance),
+            Kind::Observed => {
+                if let Some(unused) = complete::unused_part(layer) {
+                    self.notes.push(unused);
+                }
+                let common = self.common(scenario, layer, acceptance?);
+                Some(Setup::Observed(ObservedSetup { common }))
+            }
+        }
+    }
+
+    fn varied(&mut self, scenario: &Scenario, layer: &Layer, origin: Option<Origin>) -> Option<Setup> {
+        let origin = origin?;
+        let acceptance = self.acceptance(layer, Some((&scenario.base, origin)));
+        if origin.modelled {
+            return self.modelled(scenario, layer, acceptance);
+        }
+        let common = self.common(scenario, layer, acceptance?);
+        Some(Setup::Observed(ObservedSetup { common }))
+    }
+
+    fn what_if(&mut self, scenario: &Scenario, variation: &Variation, origin: Option<Origin>) -> Option<WhatIf> {
+        if !origin?.modelled {
+            self.needs_no_model(variation)?;
+        }
+        let setup = self.varied(scenario, &variation.layer, origin)?;
+        Some(WhatIf { name: variation.name.clone(), set: variation.set.clone(), setup })
+    }
+
+    /// Without a hardware model only times and acceptance can be varied.
+    fn needs_no_model(&mut self, variation: &Variation) -> Option<()> {
+        let needs = |path: &str| !(path.ends_with(".time") || path.starts_with("speculation.acceptance"));
+        let Some((path, _)) = variation.set.iter().find(|(path, _)| needs(path)) else { return Some(()) };
+        let title = format!("what follows from `{path}` cannot be predicted without `hardware` and `model`");
+        let diagnostic = Diagnostic::error(Code::Incomplete, title);
+        let diagnostic = match variation.layer.key(path) {
+            Some(place) => diagnostic.at(place, "needs a hardware model"),
+            None => diagnostic,
+        };
+        self.found.push(diagnostic.help("name the hardware and the model, or set a time or the acceptance instead"));
+        None
+    }
+
+    fn modelled(
+        &mut self,
+        scenario: &Scenario,
+        layer: &Layer,
+        acceptance: Option<Acceptance>,
+    ) -> Option<Setup> {
+        let written = &layer.written;
+        let hardware = self.names.hardware(layer, self.found);
+        let model = self.names.model(layer, self.found);
+        let calibration = hardware.as_deref().and_then(|hardware| {
+            self.names.calibration(layer, hardware, &mut self.notes, self.found)
+        });
+        let draft = model.as_deref().map(|model| self.draft(layer, model));
+        let (hardware, model) = (hardware?, model?);
+        let parallel = self.parallel(written, hardware.count);
+        let context = self.context(written);
+        self.check_fit(layer, &hardware, &model, parallel, context);
+        let runtime = self.runtime(written);
+        let (baseline, verify) = (&written.baseline, &written.speculation.verify);
+        let draft_pass = &written.speculation.draft_pass;
+        let settings = |execution, allreduce, environment| PassSettings {
+            execution: defaults::execution(execution),
+            policy: defaults::policy(written, allreduce, environment),
+        };
+        let setup = ModelledSetup {
+            common: self.common(scenario, layer, acceptance?),
+            hardware,
+            calibration: calibration?,
+            draft: draft??,
+            model,
+            runtime,
+            parallel,
+            context,
+            baseline: settings(baseline.execution, &baseline.allreduce, &baseline.environment),
+            verify: settings(verify.execution, &verify.allreduce, &verify.environment),
+            draft_pass: settings(draft_pass.execution, &draft_pass.allreduce, &draft_pass.environment),
+            overlap: written.speculation.scheduler.overlap.unwrap_or(false),
+        };
+        Some(Setup::Modelled(Box::new(setup)))
+    }
+
+    /// The drafter; the outer `None` where one is needed and missing.
+    fn draft(&mut self, layer: &Layer, model: &Model) -> Option<Option<Arc<Draft>>> {
+        match layer.written.speculation.method.map(Method::from)? {
+            Method::Ngram | Method::Unstated => Some(None),
+            Method::Mtp => self.names.mtp(layer, model, self.found).map(Some),
+            Method::Eagle3 | Method::DraftModel => self.names.draft(layer, self.found).map(Some),
+        }
+    }
+
+    fn common(&mut self, scenario: &Scenario, layer: &Layer, acceptance: Acceptance) -> Common {
+        let written = &layer.written;
+        let shape = draft_shape(&written.speculation);
+        Common {
+            name: name(scenario, written),
+            path: scenario.path.clone(),
+            batch: self.batch(written),
+            method: written.speculation.method.map_or(Method::Unstated, Method::from),
+            steps: shape.steps.unwrap_or(0),
+            topk: shape.topk,
+            draft_tokens: shape.draft_tokens.unwrap_or(0),
+            acceptance,
+            stated: stated::stated(written),
+        }
+    }
+}
+
+/// The title, or the file's name without its ending.
+fn name(scenario: &Scenario, written: &Written) -> String {
+    written.name.clone().unwrap_or_else(|| {
+        let path = Path::new(&scenario.path);
+        path.file_stem().map_or_else(|| scenario.path.clone(), |stem| stem.to_string_lossy().into_owned())
+    })
+}

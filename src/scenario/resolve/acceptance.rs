@@ -1,0 +1,121 @@
+//! The law of accepted tokens.
+
+use super::{Origin, Resolver};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::scenario::check::draft_shape;
+use crate::scenario::layer::Layer;
+use crate::scenario::library::{Law, Shape};
+use crate::scenario::load::beside;
+use crate::scenario::tree::{parse, read_text};
+use crate::scenario::written::{AcceptanceFile, AcceptanceKeys, Given, Ratio};
+use crate::sourced::{Sourced, Spread};
+use crate::speculation::Acceptance;
+use crate::units::AcceptLength;
+
+const AT: &str = "speculation.acceptance";
+
+impl Resolver<'_, '_> {
+    /// The law that a layer describes. A variation that leaves the acceptance alone keeps the law of the base, told for its
+    /// own shape: a rate is a fact of draft and text, and a mean over 2 drafted tokens is none over 3.
+    pub(super) fn acceptance(&mut self, layer: &Layer, base: Option<(&Layer, Origin)>) -> Option<Acceptance> {
+        let keys = &layer.written.speculation.acceptance;
+        let shape = draft_shape(&layer.written.speculation);
+        let accept_length = keys.accept_length.map_or(1.0, |given| given.0.value.get());
+        // Where the observed numbers answer alone the shape may be unknown; the mean then needs some chain that can
+        // yield it, and nothing else is asked of the law.
+        let steps = shape.steps.unwrap_or_else(|| (accept_length.ceil() as u32).max(1));
+        let shape = Shape { steps, topk: shape.topk, draft_tokens: shape.draft_tokens.unwrap_or(steps + 1) };
+        if let Some((base_layer, origin)) = base {
+            if base_layer.written.speculation.acceptance == *keys {
+                let law = origin.acceptance;
+                let stated = origin.shape.steps > 0;
+                return Some(if shape == origin.shape || !stated { law.clone() } else { self.library.reshaped(law, shape) });
+            }
+        }
+        let law = match &keys.file {
+            Some(file) => law(&self.acceptance_file(layer, file)?, shape),
+            None => law(keys, shape),
+        }?;
+        match self.library.acceptance(&law, shape) {
+            Ok(acceptance) => Some(acceptance),
+            Err(why) => {
+                let diagnostic = Diagnostic::error(Code::Probabilities, format!("no such acceptance: {why}"));
+                self.found.push(match layer.key(AT) {
+                    Some(key) => diagnostic.at(key, "described here"),
+                    None => diagnostic,
+                });
+                None
+            }
+        }
+    }
+
+    /// The acceptance that a file describes.
+    fn acceptance_file(&mut self, layer: &Layer, file: &str) -> Option<AcceptanceKeys> {
+        let place = layer.place(&format!("{AT}.file"))?;
+        let path = beside(place.source.name.as_ref(), file);
+        let faults = |fault: Box<Diagnostic>| *fault;
+        let text = read_text(&path, Some(place)).map_err(faults);
+        let tree = text.and_then(|text| {
+            parse(&crate::diagnostic::SourceText::file(path.display().to_string(), text)).map_err(faults)
+        });
+        let tree = match tree {
+            Ok(tree) => tree,
+            Err(fault) => {
+                self.found.push(fault);
+                return None;
+            }
+        };
+        // The keys stand at the top of the file, or under `acceptance` beside where they came from.
+        let json = match tree.at("acceptance") {
+            Some(node) => serde_json::json!({ "acceptance": node.to_json() }),
+            None => serde_json::json!({ "acceptance": tree.to_json() }),
+        };
+        match serde_json::from_value::<AcceptanceFile>(json) {
+            Ok(content) if content.acceptance.file.is_none() => Some(content.acceptance),
+            Ok(_) => self.unusable(place, &path.display().to_string(), "it names another file"),
+            Err(error) => self.unusable(place, &path.display().to_string(), &error.to_string()),
+        }
+    }
+
+    fn unusable<T>(&mut self, place: &crate::diagnostic::Place, path: &str, why: &str) -> Option<T> {
+        let title = format!("`{path}` holds no acceptance: {why}");
+        self.found.push(Diagnostic::error(Code::ReferencedFile, title).at(place, "named here"));
+        None
+    }
+}
+
+/// The one law that the keys describe.
+fn law(keys: &AcceptanceKeys, shape: Shape) -> Option<Law> {
+    let ratio = |given: &Given<Ratio>| within(given.0.map(|ratio| ratio.0), 0.0, 1.0);
+    if let Some(given) = &keys.accept_length {
+        let limit = f64::from(shape.steps.min(shape.draft_tokens.saturating_sub(1)) + 1);
+        return Some(Law::AcceptLength(within(given.0.map(AcceptLength::get), 1.0, limit).map(AcceptLength::new)));
+    }
+    if let Some(rate) = &keys.rate {
+        return Some(Law::Rate(ratio(rate)));
+    }
+    if let Some(rate) = &keys.mean_rate {
+        return Some(Law::MeanRate(ratio(rate)));
+    }
+    let lists = [
+        (&keys.conditional, Law::Conditional as fn(Vec<f64>) -> Law),
+        (&keys.cumulative, Law::Cumulative),
+        (&keys.histogram, Law::Histogram),
+    ];
+    for (list, law) in lists {
+        if let Some(list) = list {
+            return Some(law(list.clone()));
+        }
+    }
+    keys.tree.as_ref().map(|tree| Law::Tree {
+        ranks: tree.ranks.clone(),
+        nodes: tree.nodes.unwrap_or(shape.draft_tokens),
+        levels: tree.levels.unwrap_or(shape.steps + 1),
+    })
+}
+
+/// The ends of a range cut where no value can lie.
+fn within(value: Sourced<f64>, least: f64, most: f64) -> Sourced<f64> {
+    let spread = value.spread.map(|spread| Spread { low: spread.low.max(least), high: spread.high.min(most) });
+    Sourced { spread, ..value }
+}

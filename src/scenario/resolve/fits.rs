@@ -1,0 +1,125 @@
+//! Whether the model can run on the box as the scenario divides it.
+
+use super::Resolver;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::forward::Parallelism;
+use crate::hardware::Hardware;
+use crate::model::{Attention, Model};
+use crate::scenario::layer::Layer;
+use crate::units::Bytes;
+
+impl Resolver<'_, '_> {
+    pub(super) fn check_fit(
+        &mut self,
+        layer: &Layer,
+        hardware: &Hardware,
+        model: &Model,
+        parallel: Parallelism,
+        context: u32,
+    ) {
+        let before = self.found.list.len();
+        self.check_ranks(layer, hardware, parallel);
+        self.check_heads(layer, model, parallel);
+        if self.found.list.len() == before {
+            self.check_memory(layer, hardware, model, parallel, context);
+        }
+    }
+
+    fn check_ranks(&mut self, layer: &Layer, hardware: &Hardware, parallel: Parallelism) {
+        if parallel.tensor > hardware.count {
+            let title = format!("{} ranks on {} GPUs", parallel.tensor, hardware.count);
+            let diagnostic = Diagnostic::error(Code::Ranks, title);
+            let diagnostic = layer.at(diagnostic, "parallel.tensor", "each rank needs a GPU of its own");
+            let remark = format!("has {} GPUs", hardware.count);
+            self.found.push(layer.beside(diagnostic, "hardware", &remark));
+        }
+        let within = [
+            ("expert", parallel.expert),
+            ("data_attention", parallel.data_attention),
+            ("decode_context", parallel.decode_context),
+        ];
+        for (key, size) in within {
+            if parallel.tensor % size != 0 {
+                let title = format!("`{key}` {size} does not divide the {} ranks of `tensor`", parallel.tensor);
+                let diagnostic = Diagnostic::error(Code::TensorParallel, title);
+                let diagnostic = layer.at(diagnostic, &format!("parallel.{key}"), "must divide `tensor`");
+                self.found.push(layer.beside(diagnostic, "parallel.tensor", ""));
+            }
+        }
+    }
+
+    fn check_heads(&mut self, layer: &Layer, model: &Model, parallel: Parallelism) {
+        let ranks = (parallel.tensor / parallel.data_attention.max(1)).max(1);
+        let uneven = model.layers.iter().find_map(|group| match &group.layer.attention {
+            Attention::Gqa(gqa) if gqa.heads % ranks != 0 => Some((gqa.heads, "query heads")),
+            Attention::Gqa(gqa) if gqa.kv_heads % ranks != 0 && ranks % gqa.kv_heads.max(1) != 0 => {
+                Some((gqa.kv_heads, "key/value heads"))
+            }
+            Attention::Mla(mla) if mla.heads % ranks != 0 => Some((mla.heads, "query heads")),
+            Attention::Linear(linear) if linear.value_heads % ranks != 0 => Some((linear.value_heads, "value heads")),
+            _ => None,
+        });
+        let Some((heads, noun)) = uneven else { return };
+        let title = format!("tensor-parallel size {ranks} does not divide the {heads} {noun} of {}", model.name);
+        let diagnostic = Diagnostic::error(Code::TensorParallel, title);
+        let sizes: Vec<String> = (1..=heads).filter(|n| heads % n == 0 && *n <= 16).map(|n| n.to_string()).collect();
+        let remark = format!("sizes that do: {}", sizes.join(", "));
+        let diagnostic = match layer.place("parallel.tensor") {
+            Some(place) => diagnostic.at(place, remark),
+            None => layer.at(diagnostic, "hardware", "all its GPUs are used").note(remark),
+        };
+        self.found.push(layer.beside(diagnostic, "model", ""));
+    }
+
+    /// Weights and KV cache of one GPU against its memory: a lower bound of what a server needs.
+    fn check_memory(
+        &mut self,
+        layer: &Layer,
+        hardware: &Hardware,
+        model: &Model,
+        parallel: Parallelism,
+        context: u32,
+    ) {
+        let batch = layer.written.workload.batch.unwrap_or(1);
+        let weights = Bytes::new(self.library.resident(model).get() / f64::from(parallel.tensor.max(1)));
+        let tokens = f64::from(batch) * f64::from(context);
+        let kv = Bytes::new(self.library.kv_per_token(model).get() * tokens / kv_shares(model, parallel));
+        let memory = self.library.memory(hardware);
+        let needed = Bytes::new(weights.get() + kv.get());
+        if needed.get() <= memory.get() {
+            return;
+        }
+        let title = format!("{} does not fit: {needed} a GPU, and each has {memory}", model.name);
+        let diagnostic = Diagnostic::error(Code::Memory, title);
+        let remark = format!("{weights} of weights and {kv} of KV cache on each of {} GPUs", parallel.tensor);
+        let diagnostic = layer.at(diagnostic, "model", &remark);
+        let diagnostic = layer.beside(diagnostic, "hardware", &format!("{memory} a GPU"));
+        let diagnostic = if kv.get() > weights.get() {
+            layer.beside(diagnostic, "workload.context", &format!("{batch} request{} of this length", if batch == 1 { "" } else { "s" }))
+        } else {
+            layer.beside(diagnostic, "parallel.tensor", "")
+        };
+        let help = if weights.get() > memory.get() {
+            format!(
+                "use at least {} GPUs, or narrower weights such as `model: {{ preset: {}, weights: int4-g128 }}`",
+                (self.library.resident(model).get() / memory.get()).ceil(),
+                model.name
+            )
+        } else {
+            "use a smaller batch or context, more GPUs, or an fp8 KV cache".to_owned()
+        };
+        self.found.push(diagnostic.help(help));
+    }
+}
+
+/// Among how many GPUs the KV cache of one request is divided: KV heads as far as they go, a latent cache only by position.
+fn kv_shares(model: &Model, parallel: Parallelism) -> f64 {
+    let ranks = (parallel.tensor / parallel.data_attention.max(1)).max(1);
+    let heads = model.layers.iter().find_map(|group| match &group.layer.attention {
+        Attention::Gqa(gqa) => Some(gqa.kv_heads),
+        Attention::Mla(_) => Some(1),
+        Attention::Linear(_) => None,
+    });
+    let by_heads = heads.unwrap_or(1).clamp(1, ranks);
+    f64::from(by_heads.max(parallel.decode_context)) * f64::from(parallel.data_attention)
+}
