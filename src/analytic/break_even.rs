@@ -6,6 +6,10 @@
 //! one all-reduce  ≤ (AL · step - d - (verify - n · now)) / n
 //! draft and host  ≤ AL · step - verify
 //! ```
+//!
+//! The all-reduce lever supposes that the pass shortens with its all-reduces, as it does where the GPUs set the time. In
+//! an eager pass that waits for its host only the booked time, waiting included, may stand here: faster transfers
+//! would be waited for as well.
 
 use crate::sourced::Sourced;
 use crate::units::{AcceptLength, Seconds};
