@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Left out: the last cycle of a request is cut at its token limit, which lowers the observed accept length by
-//! about (E[L] - 1) / 2 tokens per request; the serving simulator cuts it, the closed forms do not.
+//! about half the mean of n per request; the serving simulator cuts it, the closed forms do not.
 
 mod acceptance;
 mod beta;

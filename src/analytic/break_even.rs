@@ -6,6 +6,10 @@
 //! one all-reduce  ≤ (AL · step - d - (verify - n · now)) / n
 //! draft and host  ≤ AL · step - verify
 //! ```
+//!
+//! The all-reduce lever supposes that the pass shortens with its all-reduces, as it does where the GPUs set the time. In
+//! an eager pass that waits for its host only the booked time, waiting included, may stand here: faster transfers
+//! would be waited for as well.
 
 use crate::sourced::Sourced;
 use crate::units::{AcceptLength, Seconds};
@@ -67,7 +71,7 @@ impl Parts {
             verify: self.verify_lever(needed.verify),
             allreduce: self.allreduce.zip(needed.allreduce).map(|(ar, pair)| {
                 let rest = self.cycle_value() - ar.each.value * f64::from(ar.count);
-                self.time_lever(ar.each, pair, &format!("all but the all-reduces takes {rest}"))
+                self.time_lever(ar.each, pair, || format!("all but the all-reduces takes {rest}"))
             }),
             draft_host: self.draft_host_lever(needed.draft_host),
             execution: Vec::new(),
@@ -83,15 +87,15 @@ impl Parts {
         let possible = |length: AcceptLength| length.get() <= self.accept_limit * (1.0 + 1e-12);
         let (value, draft_free) =
             (Some(pair.kept).filter(|l| possible(*l)), Some(pair.draft_free).filter(|l| possible(*l)));
-        let yields = format!("one cycle yields at most {limit}");
+        let yields = || format!("one cycle yields at most {limit}");
         let (needed, note) = match (value, draft_free) {
             (None, None) => {
-                let because =
-                    format!("needs {} ({} if drafting were free), {yields}", pair.kept, pair.draft_free);
+                let (kept, free) = (pair.kept, pair.draft_free);
+                let because = format!("needs {kept} ({free} if drafting were free), {}", yields());
                 (BreakEven::Unreachable { because }, None)
             }
             (None, _) => {
-                (BreakEven::Reached { value, draft_free }, Some(format!("needs {}, {yields}", pair.kept)))
+                (BreakEven::Reached { value, draft_free }, Some(format!("needs {}, {}", pair.kept, yields())))
             }
             (Some(length), _) => {
                 let broken = (length.get() < 1.0).then(|| {
@@ -112,11 +116,8 @@ impl Parts {
 
     fn verify_lever(&self, pair: Pair<Seconds>) -> Lever<Seconds> {
         let step = self.baseline_step.value;
-        let mut lever = self.time_lever(
-            self.verify,
-            pair,
-            &format!("draft and host alone take {}", self.draft_host.value),
-        );
+        let mut lever = self
+            .time_lever(self.verify, pair, || format!("draft and host alone take {}", self.draft_host.value));
         if pair.kept > Seconds::ZERO && pair.kept < step {
             lever.note =
                 Some(format!("shorter than one baseline step of {step}, though it reads the same weights"));
@@ -124,13 +125,18 @@ impl Parts {
         lever
     }
 
-    /// A lever on a time inside the cycle; `rest` says what the cycle takes without it.
-    fn time_lever(&self, now: Sourced<Seconds>, pair: Pair<Seconds>, rest: &str) -> Lever<Seconds> {
+    /// A lever on a time inside the cycle; `rest` says what the cycle takes without it, where that is too much.
+    fn time_lever(
+        &self,
+        now: Sourced<Seconds>,
+        pair: Pair<Seconds>,
+        rest: impl Fn() -> String,
+    ) -> Lever<Seconds> {
         let positive = |t: Seconds| Some(t).filter(|t| *t > Seconds::ZERO);
         let (value, draft_free) = (positive(pair.kept), positive(pair.draft_free));
         let because = || {
             let length = self.accept_length.value;
-            format!("{rest}; a cycle of {length} tokens may take {}", self.budget())
+            format!("{}; a cycle of {length} tokens may take {}", rest(), self.budget())
         };
         let (needed, note) = match (value, draft_free) {
             (None, None) => (BreakEven::Unreachable { because: because() }, None),

@@ -46,8 +46,7 @@ impl Deviation {
     pub(super) fn and(self, other: Self) -> Self {
         Self(match (self.0, other.0) {
             (Some(a), Some(b)) => Some(Sides { down: a.down.hypot(b.down), up: a.up.hypot(b.up) }),
-            (one, None) => one,
-            (None, one) => one,
+            (one, other) => one.or(other),
         })
     }
 
@@ -76,19 +75,15 @@ impl Parts {
 
     /// Of the cycle: from its parts, or from accept length and observed throughput.
     pub(super) fn cycle_deviation(&self) -> Deviation {
-        match self.observed {
-            Some(throughput) => {
-                self.accept_deviation().and(Deviation::of(throughput, TokensPerSecond::get).inverse())
-            }
-            None => {
-                let cycle = self.cycle_value().get();
-                let part = |time: Sourced<Seconds>| {
-                    let rest = cycle - time.value.get();
-                    Deviation::through(time, Seconds::get, |t| rest + t)
-                };
-                part(self.verify).and(part(self.draft_host))
-            }
+        if let Some(throughput) = self.observed {
+            return self.accept_deviation().and(Deviation::of(throughput, TokensPerSecond::get).inverse());
         }
+        let cycle = self.cycle_value().get();
+        let part = |time: Sourced<Seconds>| {
+            let rest = cycle - time.value.get();
+            Deviation::through(time, Seconds::get, |t| rest + t)
+        };
+        part(self.verify).and(part(self.draft_host))
     }
 
     /// Of the throughput.

@@ -1,6 +1,7 @@
 //! Published values of arXiv 2211.17192, and their closed form by direct computation.
 
 use super::*;
+use crate::speculation::{Acceptance, DraftShape};
 use proptest::prelude::*;
 
 /// Speed and operations at c = 0: their table of expected improvements.
@@ -89,6 +90,15 @@ proptest! {
     #[test]
     fn operations_never_fall_below_one(a in 0.0..=1.0_f64, g in 0_u32..30, c in 0.0..1.0_f64) {
         prop_assert!(operations_factor(a, g, c) >= 1.0 - 1e-12);
+    }
+
+    #[test]
+    fn the_acceptance_law_says_the_same(a in 0.0..0.999_f64, g in 0_u32..200) {
+        let (law, shape) = (Acceptance::geometric(a).expect("valid"), DraftShape::chain(g));
+        let closed = (1.0 - a.powf(f64::from(g) + 1.0)) / (1.0 - a);
+        prop_assert!((accept_length(a, g).get() - closed).abs() < 1e-9 * closed);
+        prop_assert!((law.mean(shape).get() - closed).abs() < 1e-9 * closed);
+        prop_assert!((variance(a, g) - law.variance(shape)).abs() < 1e-9);
     }
 
     #[test]

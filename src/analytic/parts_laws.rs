@@ -39,11 +39,11 @@ fn is_one(speedup: f64) -> bool {
 }
 
 /// The parts with another all-reduce, all else of verify unchanged.
-fn with_allreduce(parts: Parts, each: Seconds) -> Parts {
+fn with_allreduce(parts: &Parts, each: Seconds) -> Parts {
     let ar = parts.allreduce.expect("set above");
     let verify = parts.verify.value + (each - ar.each.value) * f64::from(ar.count);
     let allreduce = Some(AllreducePart { each: Sourced::given(each), ..ar });
-    Parts { verify: Sourced::given(verify), allreduce, ..parts }
+    Parts { verify: Sourced::given(verify), allreduce, ..*parts }
 }
 
 proptest! {
@@ -61,7 +61,7 @@ proptest! {
         }
         let each = needed.allreduce.expect("set above");
         for (each, drafting) in [(each.kept, parts), (each.draft_free, free)] {
-            prop_assert!(is_one(with_allreduce(drafting, each).speedup_value()));
+            prop_assert!(is_one(with_allreduce(&drafting, each).speedup_value()));
         }
         let draft_host = Sourced::given(needed.draft_host);
         let moved = Parts { draft_host, ..parts };
@@ -98,7 +98,7 @@ proptest! {
             Parts { accept_length: parts.accept_length.map(|l| l * by), ..parts },
             Parts { baseline_step: parts.baseline_step.map(|t| t * by), ..parts },
             Parts { verify: parts.verify.map(|t| t * by), ..parts },
-            with_allreduce(parts, parts.allreduce.expect("set").each.value * by),
+            with_allreduce(&parts, parts.allreduce.expect("set").each.value * by),
             Parts { draft_host: parts.draft_host.map(|t| t * by), ..parts },
         ];
         let values = parts.elasticity_values();

@@ -126,6 +126,29 @@ fn speedups_that_share_a_ratio_differ_by_accept_length_only() {
     assert!((low - 1.29).abs() < 5e-3 && (high - 1.57).abs() < 5e-3);
 }
 
+/// Spec-Bench, A100, Vicuna-13B: accept length and speedup give the break-even accept length R.
+#[test]
+fn ratios_of_spec_bench() {
+    for (accept, speedup, ratio) in [
+        (5.71, 3.02, 1.89),
+        (4.43, 2.46, 1.80),
+        (3.64, 2.16, 1.69),
+        (2.39, 1.80, 1.33),
+        (2.19, 1.54, 1.42),
+        (1.67, 1.56, 1.07),
+    ] {
+        let parts = Parts {
+            accept_length: length(accept),
+            baseline_step: ms(10.0),
+            verify: ms(10.0 * accept / speedup),
+            draft_host: ms(0.0),
+            ..reference()
+        };
+        assert!((parts.speedup_value() - speedup).abs() < 1e-12);
+        assert!((parts.needed().accept_length.kept.get() - ratio).abs() < 5.1e-3);
+    }
+}
+
 #[test]
 fn one_uncertain_input_gives_its_own_ends() {
     let spread =

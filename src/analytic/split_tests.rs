@@ -15,14 +15,14 @@ fn totals() -> ObservedTotals {
     }
 }
 
-fn rate(x: f64) -> Option<Sourced<TokensPerSecond>> {
-    Some(Sourced::given(TokensPerSecond::new(x)))
+fn rate(x: f64) -> Sourced<TokensPerSecond> {
+    Sourced::given(TokensPerSecond::new(x))
 }
 
 #[test]
 fn contradictions_are_errors_with_the_numbers() {
-    let error =
-        Parts::from_observed(ObservedTotals { throughput: rate(80.0), ..totals() }).expect_err("25 < 30 ms");
+    let error = Parts::from_observed(ObservedTotals { throughput: Some(rate(80.0)), ..totals() })
+        .expect_err("25 < 30 ms");
     assert!(matches!(error, SplitError::CycleShorterThanVerify { .. }));
     let text = error.to_string();
     assert!(text.contains("25.0 ms") && text.contains("30.0 ms"), "{text}");
@@ -31,7 +31,7 @@ fn contradictions_are_errors_with_the_numbers() {
     assert!(matches!(error, Err(SplitError::AllreduceLongerThanVerify { .. })));
     for (broken, what) in [
         (ObservedTotals { verify: Sourced::given(Seconds::ZERO), ..totals() }, "the verify time"),
-        (ObservedTotals { throughput: rate(f64::NAN), ..totals() }, "the throughput"),
+        (ObservedTotals { throughput: Some(rate(f64::NAN)), ..totals() }, "the throughput"),
         (ObservedTotals { batch: 0, ..totals() }, "the batch"),
     ] {
         assert_eq!(Parts::from_observed(broken), Err(SplitError::NotPositive { what }));
@@ -43,7 +43,7 @@ fn unknown_drafting_is_assumed_free() {
     let parts = Parts::from_observed(totals()).expect("consistent");
     assert_eq!(parts.draft_host, Sourced::new(Seconds::ZERO, Source::Assumed));
     assert_eq!(parts.speedup().source, Source::Assumed);
-    let exact = Parts::from_observed(ObservedTotals { throughput: rate(2.0 / 0.030), ..totals() });
+    let exact = Parts::from_observed(ObservedTotals { throughput: Some(rate(2.0 / 0.030)), ..totals() });
     assert!(exact.expect("a cycle of nothing but verify").draft_host.value.get().abs() < 1e-15);
 }
 
@@ -62,7 +62,7 @@ fn a_step_from_a_throughput() {
 #[test]
 fn the_tuned_day() {
     let verify = Sourced::given(Seconds::from_ms(18.0));
-    let parts = Parts::from_observed(ObservedTotals { verify, throughput: rate(94.0), ..totals() })
+    let parts = Parts::from_observed(ObservedTotals { verify, throughput: Some(rate(94.0)), ..totals() })
         .expect("consistent");
     assert!((parts.cycle().value.ms() - 21.28).abs() < 5e-3);
     assert!((parts.draft_host.value.ms() - 3.28).abs() < 5e-3);

@@ -14,14 +14,14 @@ use super::error::{AcceptanceError, probability};
 use super::markov::Markov;
 use super::mean_only::{FloorCeil, MeanOnly};
 use super::mixture::Mixture;
-use super::positions::Positions;
+use super::positions::{Positions, power};
 use super::shape::{DraftShape, ShapeNote};
 use super::tree::DraftTree;
 
 /// Distribution of the drafted tokens that one cycle accepts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Acceptance {
-    /// One rate at every position, independent: E[L] = (1 - a^(k+1)) / (1 - a).
+    /// One rate at every position, independent: the mean is (1 - a^(k+1)) / (1 - a).
     Geometric(Geometric),
     /// Conditional (or cumulative) rates per position.
     Conditional(Positions),
@@ -152,10 +152,10 @@ impl Acceptance {
             return 0.0;
         }
         match self {
-            Self::Geometric(law) => law.rate.value.powi(i as i32),
+            Self::Geometric(law) => power(law.rate.value, i),
             Self::Conditional(law) | Self::Histogram(law) => law.tail(i),
             Self::Tree(law) => law.tails(shape).get(i as usize - 1).copied().unwrap_or(0.0),
-            Self::MeanOnly(law) => law.rate().value.powi(i as i32),
+            Self::MeanOnly(law) => power(law.rate().value, i),
             Self::FloorCeil(law) => law.tail(i),
             Self::Mixture(law) => law.tail(i, shape),
             Self::Beta(law) => law.tail(i),

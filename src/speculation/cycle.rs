@@ -22,6 +22,10 @@ use super::shape::DraftShape;
 
 /// How a cycle drafts.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a cycle holds one, and boxing would allocate in every evaluation"
+)]
 pub enum DraftWork {
     /// A head or a small model on the GPUs: S - 1 decode passes, then one extend over the accepted tokens.
     Passes {

@@ -191,6 +191,8 @@ impl Fits {
             fit_beta(&counts).map(|fit| BetaFit { goodness: test(&Acceptance::Beta(fit.law), 2), ..fit });
         let refuted = |goodness: Option<ChiSquare>| goodness.is_some_and(|g| g.p_value < REFUTED);
         let recommended = match (geometric.goodness, &beta) {
+            // A single position has a single rate, however many cycles there are.
+            _ if counts.drafted() <= 1 => Recommended::Geometric,
             (None, _) => Recommended::GeometricUntested,
             (goodness, _) if !refuted(goodness) => Recommended::Geometric,
             (_, Some(fit)) if !refuted(fit.goodness) => Recommended::Beta,

@@ -70,6 +70,8 @@ fn few_counts_recommend_one_rate_and_say_so() {
     let fits = Fits::new(Counts::from_histogram(&[2, 1, 1]).expect("valid"));
     assert_eq!(fits.recommended, Recommended::GeometricUntested);
     assert!(fits.recommended.because().contains("too few"));
+    let one = Fits::new(Counts::from_histogram(&[4000, 6000]).expect("valid"));
+    assert_eq!(one.recommended, Recommended::Geometric);
     let nothing = Fits::new(Counts::from_histogram(&[50, 0, 0]).expect("valid"));
     assert!(nothing.acceptance().mean(DraftShape::chain(2)).get() - 1.0 < 1e-12);
     let all = Fits::new(Counts::from_histogram(&[0, 0, 50]).expect("valid"));

@@ -145,7 +145,7 @@ mod tests {
         assert!((walk.stationary()[0] - 0.25).abs() < 1e-12);
         let between = 0.25 * 0.75 * (law(0.9).mean(shape).get() - law(0.3).mean(shape).get()).powi(2);
         for lag in 1..5 {
-            let expected = between * 0.8_f64.powi(lag as i32);
+            let expected = between * 0.8_f64.powi(i32::try_from(lag).expect("small"));
             assert!((walk.autocovariance(shape, lag) - expected).abs() < 1e-12);
         }
     }

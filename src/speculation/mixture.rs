@@ -63,13 +63,13 @@ impl Mixture {
 }
 
 /// Index of the first weight at which the running sum exceeds `target`; the last index if rounding hides it.
-pub(super) fn pick(weights: impl ExactSizeIterator<Item = f64>, target: f64) -> usize {
-    let last = weights.len().saturating_sub(1);
-    let mut sum = 0.0;
+pub(super) fn pick(weights: impl Iterator<Item = f64>, target: f64) -> usize {
+    let (mut sum, mut last) = (0.0, 0);
     for (i, weight) in weights.enumerate() {
         sum += weight;
+        last = i;
         if target < sum {
-            return i;
+            break;
         }
     }
     last

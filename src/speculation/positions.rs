@@ -89,10 +89,15 @@ impl Positions {
             None => 1.0,
             Some(index) => self.tails.get(index as usize).copied().unwrap_or_else(|| {
                 let last = self.tails.last().copied().unwrap_or(1.0);
-                last * self.beyond.powi((i - self.known()) as i32)
+                last * power(self.beyond, i - self.known())
             }),
         }
     }
+}
+
+/// `rate` to a whole power.
+pub(super) fn power(rate: f64, exponent: u32) -> f64 {
+    rate.powi(i32::try_from(exponent).unwrap_or(i32::MAX))
 }
 
 #[cfg(test)]

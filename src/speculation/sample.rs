@@ -9,6 +9,7 @@ use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::acceptance::Acceptance;
 use super::mixture::pick;
+use super::positions::power;
 use super::shape::DraftShape;
 
 /// What one request keeps from cycle to cycle.
@@ -36,7 +37,7 @@ impl Acceptance {
             Self::Mixture(law) => Kept::Part(law.choose(rng.random(), shape)),
             Self::Beta(law) => {
                 // The request's share of cycles is weighted with its accept length: see the module on Beta.
-                let weights = (0..shape.depth() + 1).map(|i| law.tail(i));
+                let weights = (0..=shape.depth()).map(|i| law.tail(i));
                 let total: f64 = weights.clone().sum();
                 let extra = pick(weights, rng.random::<f64>() * total);
                 let drawn =
@@ -59,7 +60,7 @@ impl Acceptance {
             (Self::Mixture(law), Kept::Part(part)) => law.parts()[part].1.sample(shape, rng),
             (Self::Beta(_), Kept::Rate(rate)) => {
                 let u: f64 = rng.random();
-                count(shape, u, |i| rate.powi(i as i32))
+                count(shape, u, |i| power(rate, i))
             }
             (Self::Markov(law), Kept::State(state)) => {
                 let length = law.states()[state].sample(shape, rng);

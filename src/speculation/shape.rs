@@ -18,12 +18,29 @@ pub struct DraftShape {
     pub draft_tokens: u32,
 }
 
+/// Most rows per request, so that every answer stays quick; Sequoia ships trees of up to 512 nodes.
+const MOST_ROWS: u32 = 1024;
+
+/// Most steps of a tree, so that its recursion stays quick.
+const MOST_TREE_STEPS: u32 = 64;
+
 /// Why a shape cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ShapeError {
     /// Nothing would be verified.
     #[error("draft_tokens must be at least 1: the root is a row too")]
     NoRows,
+    /// More than anything serves.
+    #[error(
+        "{draft_tokens} rows with {steps} steps are too many: at most {MOST_ROWS} rows, and {MOST_TREE_STEPS} \
+         steps for a tree"
+    )]
+    TooLarge {
+        /// Draft steps.
+        steps: u32,
+        /// Rows asked for.
+        draft_tokens: u32,
+    },
     /// Nothing would be drafted per step.
     #[error("topk must be at least 1")]
     NoBranches,
@@ -65,6 +82,9 @@ impl DraftShape {
         }
         if topk == 0 {
             return Err(ShapeError::NoBranches);
+        }
+        if draft_tokens > MOST_ROWS || topk > 1 && steps > MOST_TREE_STEPS {
+            return Err(ShapeError::TooLarge { steps, draft_tokens });
         }
         if topk == 1 && u64::from(draft_tokens) != u64::from(steps) + 1 {
             return Err(ShapeError::ChainRows { steps, draft_tokens });
@@ -167,7 +187,9 @@ mod tests {
         );
         assert_eq!(DraftShape::new(2, 1, 0), Err(ShapeError::NoRows));
         assert_eq!(DraftShape::new(2, 0, 3), Err(ShapeError::NoBranches));
-        assert!(DraftShape::new(u32::MAX, u32::MAX, u32::MAX).is_ok(), "no overflow");
+        assert!(DraftShape::new(64, u32::MAX, 1024).is_ok(), "no overflow");
+        let huge = DraftShape::new(u32::MAX, u32::MAX, u32::MAX);
+        assert!(huge.expect_err("too large").to_string().contains("at most 1024 rows"));
     }
 
     #[test]

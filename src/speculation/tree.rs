@@ -111,6 +111,8 @@ fn tails_by_depth(nodes: &[TreeNode]) -> Vec<f64> {
         }
         tails[depth] += probability * node.probability;
     }
-    tails.iter_mut().for_each(|tail| *tail = tail.min(1.0));
+    for tail in &mut tails {
+        *tail = tail.min(1.0);
+    }
     tails
 }
