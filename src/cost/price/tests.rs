@@ -2,6 +2,7 @@
 
 mod laws;
 mod reference;
+mod twin;
 
 use super::*;
 use crate::calibration;
@@ -42,15 +43,18 @@ impl Case {
         build(&self.model, TP8, &self.runtime, kind, batch, ExpertOverlap::default())
     }
 
-    fn price(&self, batch: Batch, execution: Execution) -> PricedPass {
-        let with = Pricing {
+    const fn pricing(&self, execution: Execution) -> Pricing<'_> {
+        Pricing {
             hardware: &self.hardware,
             calibration: &self.calibration,
             runtime: &self.runtime,
             execution,
             policy: &self.policy,
-        };
-        price(&self.pass(batch), &with)
+        }
+    }
+
+    fn price(&self, batch: Batch, execution: Execution) -> PricedPass {
+        price(&self.pass(batch), &self.pricing(execution))
     }
 }
 
