@@ -1,6 +1,7 @@
 //! Scenario files: loading, checking, resolving.
 
 mod axis;
+mod builtin;
 mod check;
 mod keys;
 pub mod layer;
@@ -14,6 +15,7 @@ pub mod tree;
 mod vary;
 pub mod written;
 
+pub use builtin::Builtin;
 pub use axis::{Axis, AxisValues};
 pub use keys::{KeyDoc, key_docs};
 pub use library::Library;
