@@ -1,6 +1,6 @@
 //! The answer as text, JSON, CSV, Markdown and pictures: strings exist only here.
 //!
-//! Every function takes a finished [`Prediction`] (or a plain data struct of points to draw) and formats it. No
+//! Every function takes a finished [`Prediction`](crate::analytic::Prediction) (or a plain data struct of points to draw) and formats it. No
 //! physical quantity is computed, not even a ratio: what is not in the data is not in the report. Units are
 //! converted (seconds to milliseconds), columns are aligned, and that is all.
 //!

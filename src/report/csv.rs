@@ -1,9 +1,10 @@
 //! The answer as a table of numbers: one row per quantity.
 
-use crate::analytic::Prediction;
+use crate::analytic::{Prediction, Row};
 
 use super::context::Context;
-use super::json::{BreakEvenJson, BreakEvensJson, PartJson, Quantity, ReportJson, SourceJson};
+use super::json::{BreakEvenJson, BreakEvensJson, Quantity, ReportJson, SourceJson};
+use super::number::finite;
 
 /// Columns.
 const HEADER: [&str; 8] = ["scenario", "quantity", "value", "unit", "source", "low", "high", "predicted"];
@@ -21,8 +22,9 @@ pub fn csv(prediction: &Prediction, context: &Context) -> String {
     }
     sheet.quantity("baseline.step", "ms", &report.baseline.step_ms);
     sheet.quantity("baseline.throughput", "tok/s", &report.baseline.throughput_tok_s);
-    sheet.parts("baseline", &report.baseline.breakdown);
+    sheet.parts("baseline", &prediction.baseline.breakdown);
     sheet.speculation(&report);
+    sheet.parts("speculation.verify", &prediction.speculation.verify_breakdown);
     sheet.break_evens(&report.break_even);
     for answer in &report.what_if {
         let of = |what: &str| format!("what_if.{}.{what}", answer.name);
@@ -74,12 +76,14 @@ impl Sheet<'_> {
         ]);
     }
 
-    fn parts(&mut self, of: &str, parts: &[PartJson]) {
+    fn parts(&mut self, of: &str, parts: &[Row]) {
         for part in parts {
             let name = format!("{of}.part.{}", part.part);
-            let (value, predicted) = (cell(part.time_ms), cell(part.predicted_ms));
+            let source = part.time.map_or(String::new(), |time| time.source.word().to_owned());
+            let [value, predicted] =
+                [part.time, part.predicted].map(|t| cell(t.and_then(|t| finite(t.value.ms()))));
             let none = String::new;
-            self.write(&[self.scenario.into(), name, value, "ms".into(), none(), none(), none(), predicted]);
+            self.write(&[self.scenario.into(), name, value, "ms".into(), source, none(), none(), predicted]);
         }
     }
 
@@ -100,7 +104,6 @@ impl Sheet<'_> {
                 self.quantity(&format!("speculation.{name}"), unit, quantity);
             }
         }
-        self.parts("speculation.verify", &s.verify_breakdown);
     }
 
     fn break_evens(&mut self, all: &BreakEvensJson) {

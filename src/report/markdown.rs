@@ -1,5 +1,7 @@
 //! The answer as Markdown, for issues, pull requests and documentation.
 
+use std::fmt::Write;
+
 use crate::analytic::Prediction;
 
 use super::context::Context;
@@ -25,23 +27,24 @@ pub fn markdown(prediction: &Prediction, context: &Context) -> String {
 
 fn head(prediction: &Prediction, context: &Context) -> String {
     let mut out = format!("## {}\n\n", escape(&context.scenario_name));
-    out.push_str(&format!(
-        "**Speculation {}: {}, against {} without it ({}).**\n",
+    let _ = writeln!(
+        out,
+        "**Speculation {}: {}, against {} without it ({}).**",
         verb(prediction.verdict),
         prediction.speculation.throughput.used.value,
         prediction.baseline.throughput.used.value,
         times(prediction.speedup.used.value),
-    ));
+    );
     if let Some(sentence) = certainty(prediction) {
-        out.push_str(&format!("{sentence}\n"));
+        let _ = writeln!(out, "{sentence}");
     }
-    out.push_str(&format!("\n{}", escape(&context.setup_words)));
+    let _ = write!(out, "\n{}", escape(&context.setup_words));
     if let Some(name) = &context.calibration_name {
-        out.push_str(&format!("; calibration {}", escape(name)));
+        let _ = write!(out, "; calibration {}", escape(name));
     }
-    out.push_str(&format!(". Scenario: `{}`", context.scenario_path));
+    let _ = write!(out, ". Scenario: `{}`", context.scenario_path);
     for (key, value) in &context.overrides {
-        out.push_str(&format!(", with `{key} = {value}`"));
+        let _ = write!(out, ", with `{key} = {value}`");
     }
     out.push_str(".\n");
     out
@@ -82,10 +85,7 @@ fn levers(prediction: &Prediction) -> String {
     out.push_str(&table(&heading, &[false, true, true, true, true], cells));
     if let Some(lever) = &prediction.largest_lever {
         let (name, speedup) = (escape(&lever.name), times(lever.speedup));
-        out.push_str(&format!(
-            "\nLargest lever: {name}: {}, {} ({speedup}).\n",
-            lever.verify, lever.throughput
-        ));
+        let _ = writeln!(out, "\nLargest lever: {name}: {}, {} ({speedup}).", lever.verify, lever.throughput);
     }
     out
 }
@@ -124,16 +124,16 @@ fn baseline(prediction: &Prediction) -> String {
 fn findings(prediction: &Prediction) -> String {
     let mut out = String::new();
     for finding in &prediction.diagnosis {
-        out.push_str(&format!("* **{}**: {}\n", finding.code, escape(&finding.message)));
+        let _ = writeln!(out, "* **{}**: {}", finding.code, escape(&finding.message));
         for step in &finding.settle {
-            out.push_str(&format!("  * to settle it: {}\n", escape(step)));
+            let _ = writeln!(out, "  * to settle it: {}", escape(step));
         }
     }
     out
 }
 
 fn pictures(context: &Context) -> String {
-    context.plots.iter().map(|path| format!("![{path}]({path})\n")).collect()
+    context.plots.iter().map(|path| format!("![{path}]({path})\n")).collect::<Vec<_>>().concat()
 }
 
 /// A bar would end a cell, an angle bracket would start a tag.

@@ -10,8 +10,9 @@ pub(super) const FONT_FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 
 static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = fontdb::Database::new();
-    fonts.load_font_data(dejavu::sans::regular().to_vec());
-    fonts.load_font_data(dejavu::sans::bold().to_vec());
+    for font in [dejavu::sans::regular(), dejavu::sans::bold()] {
+        fonts.load_font_source(fontdb::Source::Binary(Arc::new(font)));
+    }
     fonts.set_sans_serif_family("DejaVu Sans");
     Arc::new(fonts)
 });

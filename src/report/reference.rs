@@ -93,7 +93,9 @@ pub(super) fn observed_only() -> Prediction {
     let mut p = prediction();
     let bare = |rows: &mut Vec<Row>| {
         rows.retain(|row| row.time.is_some());
-        rows.iter_mut().for_each(|row| row.predicted = None);
+        for row in rows {
+            row.predicted = None;
+        }
     };
     bare(&mut p.speculation.cycle_breakdown);
     bare(&mut p.speculation.verify_breakdown);

@@ -167,7 +167,7 @@ mod tests {
         );
         assert_eq!(
             sample(Overflow::Stack).render(36, false),
-            "Part                 time   source\n  a part with\n    many words\n    in it          3.0 µs   given\n  b\n"
+            "Part                   time   source\n  a part with\n    many words in\n    it               3.0 µs   given\n  b\n"
         );
     }
 }

@@ -62,6 +62,9 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// A blank at which [`paragraph`] does not break; it prints as a plain one.
+pub(super) const NO_BREAK: char = '\u{a0}';
+
 /// Units that a line does not start with.
 const UNITS: [&str; 16] =
     ["s", "ms", "µs", "us", "ns", "B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "GB/s", "tok/s", "%"];
@@ -69,7 +72,7 @@ const UNITS: [&str; 16] =
 /// The words of `text`, a number with its unit counting as one.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in text.split([' ', '\n']).filter(|word| !word.is_empty()) {
         let is_unit = UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
         match words.last_mut() {
             Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
@@ -88,7 +91,7 @@ pub(super) fn paragraph(text: &str, first: &str, rest: &str, width: usize) -> St
     let mut out = String::new();
     for (i, line) in wrap(text, room).iter().enumerate() {
         out.push_str(if i == 0 { first } else { rest });
-        out.push_str(line);
+        out.push_str(&line.replace(NO_BREAK, " "));
         out.push('\n');
     }
     out

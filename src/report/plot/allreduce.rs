@@ -53,7 +53,8 @@ pub fn allreduce_against_bytes(data: &AllreduceCurves) -> String {
     let (low_y, high_y) = range(points().map(|p| p.1.us()), 10.0);
     picture(WIDTH, HEIGHT, |canvas| {
         let top = heading(canvas, &title(data), &data.setup);
-        let area = Rect { top: top + 16.0, ..plot_area(top, HEIGHT, NAMES) };
+        let mark_names = 15.0 * data.marks.len().div_ceil(2) as f64;
+        let area = Rect { top: top + mark_names + 1.0, ..plot_area(top, HEIGHT, NAMES) };
         let frame = Frame {
             area,
             x: Axis::log(low_x / 1.1, high_x * 1.1, area.left, area.right),
@@ -154,8 +155,8 @@ fn names(canvas: &Canvas<'_>, frame: &Frame, series: &[AllreduceSeries]) {
         })
         .map(|end| end.map_or((frame.area.right, frame.area.bottom), |p| frame.at(p.0.get(), p.1.us())))
         .collect();
-    let wanted: Vec<f64> = ends.iter().map(|end| end.1).collect();
-    let places = spread(&wanted, 36.0, frame.area.top + 8.0, frame.area.bottom - 20.0);
+    let wanted: Vec<(f64, f64)> = ends.iter().map(|end| (end.1, 32.0)).collect();
+    let places = spread(&wanted, 4.0, frame.area.top - 8.0, frame.area.bottom);
     for (i, (one, y)) in series.iter().zip(places).enumerate() {
         let x = frame.area.right + 22.0;
         let color = SERIES[i % SERIES.len()];

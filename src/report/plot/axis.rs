@@ -77,17 +77,18 @@ impl Axis {
 pub(super) fn powers(base: f64, low: f64, high: f64, wanted: usize) -> Vec<f64> {
     let first = (low.ln() / base.ln() - 1e-9).ceil() as i32;
     let last = (high.ln() / base.ln() + 1e-9).floor() as i32;
-    let skip = ((last - first) / wanted.max(1) as i32 + 1).max(1);
+    let skip = (f64::from(last - first) / wanted.max(1) as f64).floor() as i32 + 1;
     (first..=last)
         .filter(|exponent| exponent.rem_euclid(skip) == 0)
         .map(|exponent| base.powi(exponent))
         .collect()
 }
 
-/// 1, 2 or 5 times a power of ten, not below `step`.
+/// 1, 2, 2.5 or 5 times a power of ten, not below `step`.
 pub(super) fn nice_step(step: f64) -> f64 {
     let power = 10_f64.powi(step.log10().floor() as i32);
-    let nice = [1.0, 2.0, 5.0, 10.0].into_iter().find(|m| m * power >= step * (1.0 - 1e-9)).unwrap_or(10.0);
+    let nice =
+        [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|m| m * power >= step * (1.0 - 1e-9)).unwrap_or(10.0);
     nice * power
 }
 

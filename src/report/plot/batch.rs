@@ -9,7 +9,7 @@ use super::geometry::Rect;
 use super::label::{Label, Placer};
 use super::marker::{Shape, marker};
 use super::page::{Frame, HEIGHT, NOTE, Tick, WIDTH, heading, number_ticks, plot_area};
-use super::palette::{BASELINE, INK, MODEL, QUIET, VERMILLION};
+use super::palette::{BASELINE, INK, MODEL, VERMILLION};
 
 /// Speedup at each batch size scanned.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,12 +65,10 @@ pub fn speedup_against_batch(data: &BatchCurve) -> String {
 fn title(crossings: &[Crossing]) -> String {
     let turns: Vec<String> =
         crossings.iter().map(|c| format!("{} from {}", words(c.verdict), c.at)).collect();
-    match &turns[..] {
-        [] => "Speedup against batch size".to_owned(),
-        [first, rest @ ..] => {
-            let rest: String = rest.iter().map(|turn| format!(", {turn}")).collect();
-            format!("Speculation {first}{rest} requests")
-        }
+    if turns.is_empty() {
+        "Speedup against batch size".to_owned()
+    } else {
+        format!("Speculation {} requests", turns.join(", "))
     }
 }
 
@@ -87,7 +85,6 @@ fn crossings(canvas: &Canvas<'_>, frame: &Frame, all: &[Crossing], placer: &mut 
     let shown: Vec<_> = numbered.filter(|(batch, c)| *batch > 0.0 && c.speedup.is_finite()).collect();
     for (batch, crossing) in &shown {
         let at = frame.at(*batch, crossing.speedup);
-        canvas.line(&[(at.0, frame.area.bottom), at], Stroke::dashed(QUIET, 1.0));
         let (shape, color) = look(crossing.verdict);
         marker(canvas, at, shape, color, 6.0);
         placer.avoid_marker(at, 8.0);

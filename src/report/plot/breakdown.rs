@@ -10,10 +10,10 @@ use crate::units::Seconds;
 use super::axis::{Axis, nice_ceiling};
 use super::canvas::{Anchor, Canvas, Font, Stroke, picture};
 use super::geometry::Rect;
-use super::label::{Label, Placer};
+use super::label::spread;
 use super::metrics::text_width;
 use super::page::{Frame, WIDTH, fit, heading, number_ticks};
-use super::palette::{FILLS, INK, WHITE};
+use super::palette::{Color, FILLS, ORANGE, PURPLE, QUIET, VERMILLION, WHITE};
 
 /// Height of a bar, and from one bar to the next \[px\].
 const BAR: f64 = 46.0;
@@ -101,7 +101,7 @@ fn bar(
 
 /// Bars of stacked parts, as SVG.
 pub fn time_breakdown(data: &Bars) -> String {
-    let height = 150.0 + PITCH * data.bars.len() as f64;
+    let height = 122.0 + PITCH * data.bars.len() as f64;
     picture(WIDTH, height as u32, |canvas| {
         let top = heading(canvas, &data.title, &data.setup);
         let area = Rect::new(NAMES, top, f64::from(WIDTH) - 84.0, top + PITCH * data.bars.len() as f64);
@@ -113,32 +113,29 @@ pub fn time_breakdown(data: &Bars) -> String {
         };
         let ticks = number_ticks(&frame.x, 9);
         frame.grid(canvas, &ticks, &[]);
-        let parts: IndexSet<&str> =
-            data.bars.iter().flat_map(|b| &b.segments).map(|s| s.part.as_str()).collect();
+        let parts = data.bars.iter().flat_map(|b| &b.segments).map(|s| s.part.as_str());
+        let others: IndexSet<&str> = parts.filter(|part| usual_fill(part).is_none()).collect();
         for (i, bar) in data.bars.iter().enumerate() {
             let y = area.top + PITCH * i as f64 + 14.0;
-            draw_bar(canvas, &frame, bar, y, &parts);
+            draw_bar(canvas, &frame, bar, y, &others);
         }
         frame.axes(canvas, (&ticks, "time [ms]"), (&[], ""));
     })
 }
 
-fn draw_bar(canvas: &Canvas<'_>, frame: &Frame, bar: &Bar, top: f64, parts: &IndexSet<&str>) {
+fn draw_bar(canvas: &Canvas<'_>, frame: &Frame, bar: &Bar, top: f64, others: &IndexSet<&str>) {
     let middle = top + BAR / 2.0;
     for (i, line) in bar.name.lines().enumerate() {
         let font = Font { bold: i == 0, ..Font::new(12.5, Anchor::End) };
         canvas.text((frame.area.left - 12.0, middle - 8.0 + 17.0 * i as f64), line, font);
     }
     let scale = TimeScale::for_largest([bar.total]);
-    let mut placer =
-        Placer::new(Rect::new(frame.area.left, top + BAR + 1.0, f64::from(WIDTH) - 10.0, top + PITCH - 15.0));
     let mut start = 0.0;
     let mut outside = vec![];
     for segment in &bar.segments {
         let end = start + segment.time.ms();
         let rect = Rect::new(frame.x.at(start), top, frame.x.at(end), top + BAR);
-        let index = parts.get_index_of(segment.part.as_str()).unwrap_or(0);
-        let fill = FILLS[index % FILLS.len()];
+        let fill = fill(&segment.part, others);
         canvas.fill(rect, fill, 1.0);
         canvas.line(&[(rect.right, rect.top), (rect.right, rect.bottom)], Stroke::solid(WHITE, 1.5));
         let time = scale.text(segment.time);
@@ -149,20 +146,51 @@ fn draw_bar(canvas: &Canvas<'_>, frame: &Frame, bar: &Bar, top: f64, parts: &Ind
             &time,
             Font::new(12.0, Anchor::Middle).color(fill.ink_on()),
         ) {
-            outside.push((rect, format!("{}\n{time}", segment.part)));
+            outside.push((rect, [segment.part.clone(), time]));
         }
         start = end;
     }
-    for (rect, words) in outside {
-        let anchor = (rect.center().0, rect.bottom - 3.0);
-        placer.place(canvas, &[anchor], 0.0, &Label::new(&words, Font::new(11.0, Anchor::Middle).color(INK)));
-    }
+    words_below(canvas, frame, &outside);
     let total = format!("{}", bar.total);
     canvas.text(
         (frame.x.at(start.max(bar.total.ms())) + 8.0, middle),
         &total,
         Font::new(13.0, Anchor::Start).bold(),
     );
+}
+
+/// The colour of a part that most figures have.
+fn usual_fill(part: &str) -> Option<Color> {
+    match part {
+        "allreduce" => Some(ORANGE),
+        "all else" | "step" | "cycle" => Some(Color(190, 190, 190)),
+        "waiting for the hosts" => Some(VERMILLION.mix(WHITE, 0.35)),
+        "draft and host" | "draft" => Some(PURPLE),
+        _ => None,
+    }
+}
+
+/// Its usual colour, else the next free one in order of appearance.
+fn fill(part: &str, others: &IndexSet<&str>) -> Color {
+    let next = || FILLS[others.get_index_of(part).unwrap_or(0) % FILLS.len()];
+    usual_fill(part).unwrap_or_else(next)
+}
+
+/// Names and times that do not fit into their parts, side by side below the bar, with lines to where they belong.
+fn words_below(canvas: &Canvas<'_>, frame: &Frame, outside: &[(Rect, [String; 2])]) {
+    let font = Font::new(11.0, Anchor::Middle);
+    let width =
+        |words: &[String; 2]| words.iter().map(|w| text_width(w, font.size, false)).fold(0.0, f64::max);
+    let wanted: Vec<(f64, f64)> =
+        outside.iter().map(|(rect, words)| (rect.center().0, width(words))).collect();
+    let middles = spread(&wanted, 8.0, frame.area.left + 2.0, f64::from(WIDTH) - 8.0);
+    for ((rect, words), x) in outside.iter().zip(middles) {
+        let (from, y) = ((rect.center().0, rect.bottom + 1.0), rect.bottom + 8.0);
+        canvas.line(&[from, (x, y)], Stroke::solid(QUIET, 0.8));
+        for (row, line) in words.iter().enumerate() {
+            canvas.text((x, y + 7.0 + 13.5 * row as f64), line, font);
+        }
+    }
 }
 
 /// Name and time of a part inside its rectangle; false where they do not fit.

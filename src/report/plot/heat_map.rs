@@ -13,7 +13,7 @@ use super::page::{Frame, HEIGHT, NOTE, WIDTH, heading, number_ticks, plot_area};
 use super::palette::{AXIS, BLACK, BLUE, Color, MODEL, OBSERVED, ORANGE, QUIET, WHITE};
 
 /// Steps of colour between break-even and the end of the scale.
-const SHADES: f64 = 12.0;
+const SHADES: f64 = 28.0;
 /// Width of the colour bar \[px\].
 const BAR: f64 = 16.0;
 
@@ -64,7 +64,7 @@ pub fn speedup_map(data: &HeatMap) -> String {
         frame.axes(canvas, (&x_ticks, x_title), (&y_ticks, "accept length [tokens per cycle]"));
         marks(canvas, &frame, data, &mut placer);
         if !line.is_empty() {
-            placer.place(canvas, &line, 2.0, &Label::new("break-even, 1.00x", NOTE.bold()));
+            placer.place(canvas, &line, 2.0, &Label::on_white("break-even, 1.00x", NOTE.bold()));
         }
         regions(canvas, &frame, data, &mut placer);
     })
@@ -122,21 +122,22 @@ fn color_bar(canvas: &Canvas<'_>, area: &Rect, reach: f64) {
     let y = |doublings: f64| f64::midpoint(area.top, area.bottom) - doublings / reach * area.height() / 2.0;
     let font = Font::new(12.0, Anchor::Start).color(QUIET);
     for shade in -(SHADES as i32)..=SHADES as i32 {
+        // A little over the next shade below, so that no hairline shows.
         let at = |half: f64| y((f64::from(shade) + half) / SHADES * reach).clamp(area.top, area.bottom);
-        canvas.fill(Rect::new(left, at(0.5), right, at(-0.5)), color(shade), 1.0);
+        canvas.fill(Rect::new(left, at(0.6), right, at(-0.5)), color(shade), 1.0);
     }
     let frame =
         [(left, area.top), (right, area.top), (right, area.bottom), (left, area.bottom), (left, area.top)];
     canvas.line(&frame, Stroke::solid(AXIS, 1.0));
-    for half in -4..=4 {
-        let doublings = f64::from(half) / 2.0;
-        if doublings.abs() <= reach + 1e-9 {
-            let y = y(doublings);
+    for speedup in [0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0_f64] {
+        let doublings = speedup.log2();
+        if doublings.abs() <= reach + 0.05 {
+            let y = y(doublings).clamp(area.top, area.bottom);
             canvas.line(&[(right, y), (right + 4.0, y)], Stroke::solid(AXIS, 1.0));
-            canvas.text((right + 7.0, y), &times(doublings.exp2()), font);
+            canvas.text((right + 7.0, y), &format!("{speedup}x"), font);
         }
     }
-    canvas.text((left, area.bottom + 14.0), "speedup", font);
+    canvas.text((left - 6.0, area.bottom + 14.0), "speedup", font);
 }
 
 /// The line of speedup 1; the pixels along it.
@@ -173,7 +174,7 @@ fn marks(canvas: &Canvas<'_>, frame: &Frame, data: &HeatMap, placer: &mut Placer
     }
     for (who, at, speedup, shape, color) in shown {
         marker(canvas, at, shape, color, RADIUS);
-        let label = Label::new(&format!("{who}: {}", times(speedup)), NOTE.color(color).bold());
+        let label = Label::on_white(&format!("{who}: {}", times(speedup)), NOTE.color(color).bold());
         placer.place(canvas, &[at], RADIUS, &label);
     }
 }
@@ -191,6 +192,6 @@ fn regions(canvas: &Canvas<'_>, frame: &Frame, data: &HeatMap, placer: &mut Plac
         (loses, "speculation loses", (area.right - 150.0, area.bottom - 26.0)),
     ];
     for (_, words, at) in sides.into_iter().filter(|side| side.0) {
-        placer.place(canvas, &[at], 0.0, &Label::new(words, NOTE));
+        placer.place(canvas, &[at], 0.0, &Label::on_white(words, NOTE));
     }
 }

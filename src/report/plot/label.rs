@@ -16,6 +16,8 @@ const DISTANCES: [f64; 7] = [7.0, 12.0, 20.0, 32.0, 48.0, 68.0, 92.0];
 /// Directions tried, right first: unit vectors.
 const DIRECTIONS: [Point; 8] =
     [(1.0, 0.0), (0.7, -0.7), (0.7, 0.7), (-1.0, 0.0), (-0.7, -0.7), (-0.7, 0.7), (0.0, -1.0), (0.0, 1.0)];
+/// Cost of covering one square pixel of another label; markers and lines cost less.
+const TEXT_WEIGHT: f64 = 40.0;
 /// A label farther than this from its anchor gets a leader line \[px\].
 const LEADER_FROM: f64 = 16.0;
 
@@ -36,12 +38,19 @@ pub(super) struct Placer {
 pub(super) struct Label {
     pub(super) lines: Vec<String>,
     pub(super) font: Font,
+    /// Opacity of the white ground behind it.
+    pub(super) ground: f64,
 }
 
 impl Label {
-    /// One or more lines, separated by newlines.
+    /// One or more lines, separated by newlines, without a ground.
     pub(super) fn new(text: &str, font: Font) -> Self {
-        Self { lines: text.lines().map(str::to_owned).collect(), font }
+        Self { lines: text.lines().map(str::to_owned).collect(), font, ground: 0.0 }
+    }
+
+    /// The same on a white ground, for places that are coloured.
+    pub(super) fn on_white(text: &str, font: Font) -> Self {
+        Self { ground: 0.75, ..Self::new(text, font) }
     }
 
     fn size(&self) -> (f64, f64) {
@@ -59,7 +68,7 @@ impl Placer {
 
     /// Keeps labels off a rectangle with text.
     pub(super) fn avoid_text(&mut self, rect: Rect) {
-        self.obstacles.push(Obstacle { rect, weight: 40.0 });
+        self.obstacles.push(Obstacle { rect, weight: TEXT_WEIGHT });
     }
 
     /// Keeps labels off a marker of `radius` pixels.
@@ -89,7 +98,7 @@ impl Placer {
             canvas.line(&[start, nearest], Stroke::solid(QUIET, 0.8));
         }
         draw(canvas, rect, label);
-        self.avoid_text(rect.grown(2.0));
+        self.avoid_text(Rect::new(rect.left - 8.0, rect.top - 2.0, rect.right + 8.0, rect.bottom + 2.0));
     }
 
     fn best(&self, anchors: &[Point], clearance: f64, label: &Label) -> Option<(Rect, Point)> {
@@ -101,7 +110,7 @@ impl Placer {
                     let rect = beside(anchor, direction, gap + clearance, size);
                     // Straight right at the smallest distance costs nothing.
                     let far = i as f64 * 14.0;
-                    let cost = far + self.covered(&rect);
+                    let cost = far + self.covered(&rect) + self.crossed(anchor, &rect);
                     if best.is_none_or(|(least, ..)| cost < least - 1e-9) {
                         best = Some((cost, rect, anchor));
                     }
@@ -109,6 +118,15 @@ impl Placer {
             }
         }
         best.map(|(_, rect, anchor)| (rect, anchor))
+    }
+
+    /// What a line from the anchor to its label would cross: other labels, above all.
+    fn crossed(&self, anchor: Point, rect: &Rect) -> f64 {
+        let end = rect.nearest(anchor);
+        let steps = (distance(anchor, end) / 4.0).ceil().max(1.0);
+        let dots = (1..=steps as u32).map(|i| between(anchor, end, f64::from(i) / steps));
+        let texts = || self.obstacles.iter().filter(|o| o.weight >= TEXT_WEIGHT);
+        dots.map(|dot| texts().filter(|o| o.rect.holds(dot)).count() as f64 * 80.0).sum()
     }
 
     fn covered(&self, rect: &Rect) -> f64 {
@@ -131,9 +149,9 @@ fn beside(anchor: Point, (dx, dy): Point, gap: f64, (width, height): (f64, f64))
     )
 }
 
-/// Draws a label in its rectangle, on a white ground that lets grid lines fade.
-pub(super) fn draw(canvas: &Canvas<'_>, rect: Rect, label: &Label) {
-    canvas.fill(rect.grown(1.5), WHITE, 0.8);
+/// Draws a label in its rectangle.
+fn draw(canvas: &Canvas<'_>, rect: Rect, label: &Label) {
+    canvas.fill(rect.grown(1.5), WHITE, label.ground);
     let height = label.font.size * LEADING;
     for (i, line) in label.lines.iter().enumerate() {
         let y = rect.top + (i as f64 + 0.5) * height;
@@ -146,23 +164,66 @@ pub(super) fn draw(canvas: &Canvas<'_>, rect: Rect, label: &Label) {
     }
 }
 
-/// Heights of labels in a column, moved apart to at least `gap` and kept between `top` and `bottom`, in the order
-/// of `wanted`.
-pub(super) fn spread(wanted: &[f64], gap: f64, top: f64, bottom: f64) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..wanted.len()).collect();
-    order.sort_by(|&a, &b| wanted[a].total_cmp(&wanted[b]));
-    let mut places = wanted.to_vec();
-    let mut least = top;
+/// Middles of labels along a line, moved apart so that none covers another by less than `gap`, and kept between
+/// `low` and `high`. Each label is its wanted middle and its extent; their order along the line is kept.
+pub(super) fn spread(labels: &[(f64, f64)], gap: f64, low: f64, high: f64) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..labels.len()).collect();
+    order.sort_by(|&a, &b| labels[a].0.total_cmp(&labels[b].0));
+    // Clusters of touching labels: sum of wanted starts (less what stands before them in the cluster), members,
+    // extent. A cluster starts where its members are, on average, nearest to their wanted places.
+    let mut clusters: Vec<(f64, Vec<usize>, f64)> = vec![];
     for &i in &order {
-        places[i] = places[i].max(least);
-        least = places[i] + gap;
+        let (middle, extent) = labels[i];
+        let mut cluster = (middle - extent / 2.0, vec![i], extent + gap);
+        while let Some((sum, members, room)) = clusters.pop() {
+            let (last, first) = (start(sum, &members), start(cluster.0, &cluster.1));
+            if last + room <= first {
+                clusters.push((sum, members, room));
+                break;
+            }
+            let shifted = cluster.0 - room * cluster.1.len() as f64;
+            cluster = (sum + shifted, [members, cluster.1].concat(), room + cluster.2);
+        }
+        clusters.push(cluster);
     }
-    let mut most = bottom;
-    for &i in order.iter().rev() {
-        places[i] = places[i].min(most);
-        most = places[i] - gap;
+    let mut starts = vec![];
+    for (sum, members, _) in clusters {
+        let mut place = start(sum, &members);
+        for i in members {
+            starts.push((i, place));
+            place += labels[i].1 + gap;
+        }
     }
-    places
+    keep_between(labels, starts, gap, (low, high))
+}
+
+/// Where a cluster starts.
+fn start(sum: f64, members: &[usize]) -> f64 {
+    sum / members.len() as f64
+}
+
+/// Starts in order along the line, pushed inside its ends; their middles in the order of `labels`.
+fn keep_between(
+    labels: &[(f64, f64)],
+    mut starts: Vec<(usize, f64)>,
+    gap: f64,
+    (low, high): (f64, f64),
+) -> Vec<f64> {
+    let mut most = high;
+    for (i, place) in starts.iter_mut().rev() {
+        *place = place.min(most - labels[*i].1);
+        most = *place - gap;
+    }
+    let mut least = low;
+    for (i, place) in &mut starts {
+        *place = place.max(least);
+        least = *place + labels[*i].1 + gap;
+    }
+    let mut middles = vec![0.0; labels.len()];
+    for (i, place) in starts {
+        middles[i] = place + labels[i].1 / 2.0;
+    }
+    middles
 }
 
 #[cfg(test)]
@@ -186,11 +247,11 @@ mod tests {
     }
 
     #[test]
-    fn a_column_of_labels_is_moved_apart_within_its_bounds() {
-        let places = spread(&[50.0, 52.0, 51.0, 99.0], 10.0, 0.0, 100.0);
+    fn labels_on_a_line_are_moved_apart_within_its_ends() {
+        let places = spread(&[(50.0, 8.0), (52.0, 8.0), (51.0, 8.0), (99.0, 8.0)], 2.0, 0.0, 100.0);
         let mut sorted = places.clone();
         sorted.sort_by(f64::total_cmp);
         assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= 10.0 - 1e-9), "{places:?}");
-        assert!(places[0] < places[2] && places[2] < places[1] && places[3] <= 100.0);
+        assert!(places[0] < places[2] && places[2] < places[1] && places[3] <= 96.0);
     }
 }

@@ -34,8 +34,10 @@ pub(super) const MODEL: Color = BLUE;
 /// Colours for series, in order of use; yellow is left out, since it vanishes on white.
 pub(super) const SERIES: [Color; 6] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY];
 /// Fills for parts of a bar, in order of use.
-pub(super) const FILLS: [Color; 8] =
-    [SKY, ORANGE, GREEN, PURPLE, YELLOW, Color(170, 170, 170), Color(120, 170, 200), Color(222, 196, 150)];
+#[rustfmt::skip]
+pub(super) const FILLS: [Color; 8] = [
+    SKY, GREEN, YELLOW, BLUE, Color(222, 196, 150), Color(150, 208, 190), Color(150, 150, 205), Color(120, 120, 120),
+];
 
 impl Color {
     /// `share` of `other` mixed into this colour, 0 to 1.

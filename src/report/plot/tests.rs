@@ -204,3 +204,39 @@ fn figures_without_data_draw_their_frame() {
         assert!(svg.trim_end().ends_with("</svg>"));
     }
 }
+
+/// The boxes of all texts, as drawn with the embedded font.
+fn text_boxes(group: &resvg::usvg::Group) -> Vec<(String, resvg::tiny_skia::Rect)> {
+    let mut found = vec![];
+    for node in group.children() {
+        match node {
+            resvg::usvg::Node::Group(inner) => found.extend(text_boxes(inner)),
+            resvg::usvg::Node::Text(text) => {
+                let words =
+                    text.chunks().iter().map(|chunk| chunk.text().to_owned()).collect::<Vec<_>>().concat();
+                found.push((words, text.abs_bounding_box()));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn no_text_covers_another_or_leaves_the_figure() {
+    for (name, svg) in all() {
+        let options = resvg::usvg::Options { fontdb: crate::report::png::fonts(), ..Default::default() };
+        let tree = resvg::usvg::Tree::from_str(&svg, &options).expect("a figure is an SVG");
+        let boxes = text_boxes(tree.root());
+        assert!(boxes.len() > 10, "{name}");
+        for (i, (words, a)) in boxes.iter().enumerate() {
+            assert!(
+                a.left() >= 0.0 && a.right() <= tree.size().width(),
+                "{name}: `{words}` leaves the figure"
+            );
+            for (others, b) in &boxes[i + 1..] {
+                assert!(a.intersect(b).is_none(), "{name}: `{words}` covers `{others}`");
+            }
+        }
+    }
+}

@@ -7,6 +7,7 @@ use super::canvas::{Anchor, Canvas, Font, Stroke, picture};
 use super::geometry::{Point, Rect, clip};
 use super::label::{Label, Placer};
 use super::marker::{RADIUS, Shape, marker};
+use super::metrics::text_width;
 use super::page::{Frame, HEIGHT, NOTE, WIDTH, heading, number_ticks, plot_area};
 use super::palette::{BASELINE, INK, MODEL, OBSERVED, QUIET};
 
@@ -61,7 +62,7 @@ pub fn throughput_against_verify(data: &VerifyCurve) -> String {
     let point = |(time, throughput): (Seconds, TokensPerSecond)| (time.ms(), throughput.get());
     let words = |(time, throughput): (Seconds, TokensPerSecond)| format!("{time}, {throughput}");
     let last = data.curve.last().map_or(1.0, |(time, _)| time.ms());
-    draw(&Curve {
+    draw(&Panel {
         title,
         setup: &data.setup,
         x_title: "time of one verify pass [ms]",
@@ -71,6 +72,7 @@ pub fn throughput_against_verify(data: &VerifyCurve) -> String {
         curve_words: format!("with speculation,\n{} tokens a cycle", data.accept_length),
         break_even: data.break_even.map(|limit| (limit.ms(), format!("break-even\n{limit}"))),
         wins_below: true,
+        headroom: 1.7,
         observed: data.observed.map(|p| (point(p), format!("used: {}", words(p)))),
         model: data.model.map(|p| (point(p), format!("model: {}", words(p)))),
     })
@@ -92,7 +94,7 @@ pub fn throughput_against_accept_length(data: &AcceptCurve) -> String {
     let point = |(length, throughput): (AcceptLength, TokensPerSecond)| (length.get(), throughput.get());
     let words = |(length, throughput): (AcceptLength, TokensPerSecond)| format!("{length}, {throughput}");
     let shown = data.break_even.filter(|&least| least <= data.limit);
-    draw(&Curve {
+    draw(&Panel {
         title,
         setup: &data.setup,
         x_title: "accept length [tokens per cycle, bonus token included]",
@@ -102,13 +104,14 @@ pub fn throughput_against_accept_length(data: &AcceptCurve) -> String {
         curve_words: "with speculation".to_owned(),
         break_even: shown.map(|least| (least.get(), format!("break-even\n{least}"))),
         wins_below: false,
+        headroom: 2.2,
         observed: data.observed.map(|p| (point(p), format!("used: {}", words(p)))),
         model: data.model.map(|p| (point(p), format!("model: {}", words(p)))),
     })
 }
 
 /// What both figures have in common.
-struct Curve<'a> {
+struct Panel<'a> {
     title: String,
     setup: &'a str,
     x_title: &'a str,
@@ -119,16 +122,20 @@ struct Curve<'a> {
     break_even: Option<(f64, String)>,
     /// Whether speculation wins below the break-even (else above it).
     wins_below: bool,
+    /// Most that the curve alone may stretch the figure, in heights of the baseline.
+    headroom: f64,
     observed: Option<((f64, f64), String)>,
     model: Option<((f64, f64), String)>,
 }
 
-fn draw(data: &Curve<'_>) -> String {
+fn draw(data: &Panel<'_>) -> String {
     picture(WIDTH, HEIGHT, |canvas| {
         let top = heading(canvas, &data.title, data.setup);
         let area = plot_area(top, HEIGHT, 28.0);
-        let points = [&data.observed, &data.model].into_iter().flatten().map(|((_, y), _)| *y);
-        let tallest = points.fold(data.baseline.get() * 1.7, |a, b| a.max(b * 1.15));
+        let baseline = data.baseline.get();
+        let marked = [&data.observed, &data.model].into_iter().flatten().map(|((_, y), _)| y * 1.15);
+        let curve = data.curve.iter().map(|p| p.1).filter(|y| y.is_finite()).fold(0.0, f64::max);
+        let tallest = marked.fold(curve.clamp(baseline * 1.25, baseline * data.headroom), f64::max);
         let frame = Frame {
             area,
             x: Axis::linear(data.x_range.0, data.x_range.1, area.left, area.right),
@@ -146,7 +153,7 @@ fn draw(data: &Curve<'_>) -> String {
 }
 
 /// The side of the break-even on which speculation wins.
-fn shade_win(canvas: &Canvas<'_>, frame: &Frame, data: &Curve<'_>) {
+fn shade_win(canvas: &Canvas<'_>, frame: &Frame, data: &Panel<'_>) {
     let Some((at, _)) = &data.break_even else { return };
     let at = frame.x.at(*at).clamp(frame.area.left, frame.area.right);
     let area = frame.area;
@@ -155,7 +162,7 @@ fn shade_win(canvas: &Canvas<'_>, frame: &Frame, data: &Curve<'_>) {
 }
 
 /// Baseline, break-even and curve; the visible pixels of the curve.
-fn lines(canvas: &Canvas<'_>, frame: &Frame, data: &Curve<'_>, placer: &mut Placer) -> Vec<Point> {
+fn lines(canvas: &Canvas<'_>, frame: &Frame, data: &Panel<'_>, placer: &mut Placer) -> Vec<Point> {
     let area = frame.area;
     let y = frame.y.at(data.baseline.get());
     let baseline = [(area.left, y), (area.right, y)];
@@ -175,7 +182,7 @@ fn lines(canvas: &Canvas<'_>, frame: &Frame, data: &Curve<'_>, placer: &mut Plac
     pieces.concat()
 }
 
-fn marks(canvas: &Canvas<'_>, frame: &Frame, data: &Curve<'_>, placer: &mut Placer) {
+fn marks(canvas: &Canvas<'_>, frame: &Frame, data: &Panel<'_>, placer: &mut Placer) {
     let both = [(&data.observed, Shape::Disc, OBSERVED), (&data.model, Shape::Diamond, MODEL)];
     let shown = both.into_iter().filter_map(|(mark, shape, color)| mark.as_ref().map(|m| (m, shape, color)));
     let shown: Vec<_> = shown.filter(|(((x, y), _), ..)| frame.area.holds(frame.at(*x, *y))).collect();
@@ -189,7 +196,7 @@ fn marks(canvas: &Canvas<'_>, frame: &Frame, data: &Curve<'_>, placer: &mut Plac
     }
 }
 
-fn line_labels(canvas: &Canvas<'_>, frame: &Frame, data: &Curve<'_>, curve: &[Point], placer: &mut Placer) {
+fn line_labels(canvas: &Canvas<'_>, frame: &Frame, data: &Panel<'_>, curve: &[Point], placer: &mut Placer) {
     let area = frame.area;
     let along = |share: f64| area.left + area.width() * share;
     if let Some((at, text)) = &data.break_even {
@@ -207,16 +214,19 @@ fn line_labels(canvas: &Canvas<'_>, frame: &Frame, data: &Curve<'_>, curve: &[Po
 }
 
 /// "wins" and "loses" at the foot of each side, where they fit.
-fn region_words(canvas: &Canvas<'_>, frame: &Frame, data: &Curve<'_>, x: f64, placer: &mut Placer) {
+fn region_words(canvas: &Canvas<'_>, frame: &Frame, data: &Panel<'_>, x: f64, placer: &mut Placer) {
     let area = frame.area;
     let y = area.bottom - 14.0;
     let sides = [(area.left, x, data.wins_below), (x, area.right, !data.wins_below)];
     for (left, right, wins) in sides {
-        let (words, color) = if wins { ("speculation wins", BASELINE) } else { ("speculation loses", QUIET) };
+        let color = if wins { BASELINE } else { QUIET };
         let font = Font { color, ..Font::new(12.5, Anchor::Middle) };
-        let half = super::metrics::text_width(words, font.size, false) / 2.0;
+        let half = |words: &str| text_width(words, font.size, false) / 2.0;
+        let fits = |words: &&str| right - left > 2.0 * half(words) + 16.0;
+        let choices = if wins { ["speculation wins", "wins"] } else { ["speculation loses", "loses"] };
         let middle = f64::midpoint(left, right);
-        if right - left > 2.0 * half + 16.0 {
+        if let Some(words) = choices.into_iter().find(fits) {
+            let half = half(words);
             canvas.text((middle, y), words, font);
             placer.avoid_text(Rect::new(middle - half, y - 8.0, middle + half, y + 8.0));
         }

@@ -4,7 +4,7 @@ use indexmap::IndexSet;
 
 use super::axis::{Axis, tick_text};
 use super::canvas::{Anchor, Canvas, Font, Stroke, picture};
-use super::geometry::Rect;
+use super::geometry::{Point, Rect, between};
 use super::label::{Label, Placer};
 use super::marker::{SHAPES, Shape, marker};
 use super::metrics::text_width;
@@ -63,7 +63,7 @@ pub fn predicted_against_measured(data: &Comparison) -> String {
         let ticks: Vec<Tick> = frame.x.ticks(9).into_iter().map(|v| (v, tick_text(v))).collect();
         frame.grid(canvas, &ticks, &ticks);
         let mut placer = Placer::new(area.grown(-4.0));
-        band(canvas, &frame, &mut placer);
+        let edge = band(canvas, &frame, &mut placer);
         let (x_title, y_title) = (
             format!("measured {} [{}]", data.quantity, data.unit),
             format!("predicted {} [{}]", data.quantity, data.unit),
@@ -72,11 +72,13 @@ pub fn predicted_against_measured(data: &Comparison) -> String {
         let levels: IndexSet<&str> = points.iter().map(|p| p.level.as_str()).collect();
         legend(canvas, &area, &levels, &mut placer);
         draw_points(canvas, &frame, &points, &levels, &mut placer);
+        let words = Label::new("band: ±10 %", Font::new(12.0, Anchor::Start).color(QUIET));
+        placer.place(canvas, &edge, 4.0, &words);
     })
 }
 
-/// The diagonal, and the band around it.
-fn band(canvas: &Canvas<'_>, frame: &Frame, placer: &mut Placer) {
+/// The diagonal, and the band around it; points along its lower edge, where its name may stand.
+fn band(canvas: &Canvas<'_>, frame: &Frame, placer: &mut Placer) -> Vec<Point> {
     let (low, high) = (frame.x.low, frame.x.high);
     let edge = |factor: f64| {
         let (from, to) = ((low / factor).max(low), (high / factor).min(high));
@@ -88,11 +90,7 @@ fn band(canvas: &Canvas<'_>, frame: &Frame, placer: &mut Placer) {
     let diagonal = [frame.at(low, low), frame.at(high, high)];
     canvas.line(&diagonal, Stroke::solid(QUIET, 1.2));
     placer.avoid_line(&diagonal);
-    let font = Font::new(12.0, Anchor::End).color(QUIET);
-    let at = frame.at(high, high * (1.0 - BAND));
-    canvas.text((at.0 - 6.0, at.1 + 30.0), "band: ±10 %", font);
-    let width = text_width("band: ±10 %", font.size, false);
-    placer.avoid_text(Rect::new(at.0 - 6.0 - width, at.1 + 22.0, at.0 - 6.0, at.1 + 38.0));
+    (1..10).map(|i| between(lower[1], lower[0], f64::from(i) * 0.1)).collect()
 }
 
 const fn look(index: usize) -> (Shape, Color) {

@@ -1,5 +1,7 @@
 //! Contradictions, what resolves them, and what would settle them.
 
+use std::fmt::Write;
+
 use crate::analytic::Prediction;
 use crate::report::context::Style;
 use crate::report::paint::Tone;
@@ -12,7 +14,7 @@ pub(super) fn list(prediction: &Prediction, style: &Style) -> String {
     }
     let mut out = Tone::Strong.paint("Findings", style.color) + "\n";
     for finding in &prediction.diagnosis {
-        out.push_str(&format!("  {}\n", Tone::Strong.paint(finding.code, style.color)));
+        let _ = writeln!(out, "  {}", Tone::Strong.paint(finding.code, style.color));
         out.push_str(&paragraph(&finding.message, "    ", "    ", style.width));
         if !finding.settle.is_empty() {
             out.push_str("    What would settle it:\n");

@@ -6,7 +6,7 @@ use crate::report::number::{TimeScale, minus, times};
 use crate::report::paint::Tone;
 use crate::report::table::{Align, Cell, Overflow, Table};
 use crate::report::verb;
-use crate::report::wrap::paragraph;
+use crate::report::wrap::{NO_BREAK, paragraph};
 
 use super::tone;
 
@@ -31,7 +31,7 @@ pub(super) fn what_ifs(prediction: &Prediction, style: &Style) -> String {
     }
     let mut out = table.render(style.width, style.color);
     if prediction.what_ifs.iter().any(|answer| !answer.predicted_parts.is_empty()) {
-        out.push_str("  † with the model's own figure for what an input of it changed\n");
+        out.push_str("  † with the model's figure for each part whose inputs changed\n");
     }
     out
 }
@@ -77,7 +77,8 @@ pub(super) fn crossings(prediction: &Prediction, style: &Style) -> String {
     let lists = crossing_lists(prediction);
     let mut out = String::new();
     for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
-        let words: Vec<String> = list.iter().map(crossing_words).collect();
+        let words: Vec<String> =
+            list.iter().map(|c| crossing_words(c).replace(' ', &NO_BREAK.to_string())).collect();
         let first = format!("  {name:<16}   ");
         out.push_str(&paragraph(&words.join(", "), &first, &" ".repeat(21), style.width));
     }
