@@ -20,6 +20,7 @@ mod roofline;
 mod spread;
 
 pub use breakdown::{PartTime, Share};
+pub use communication::collective;
 pub use pass::{Bound, CollectiveTotal, PricedBlock, PricedOp, PricedPass};
 pub use price::{Pricing, price};
 pub use race::{Race, Stretch, race};

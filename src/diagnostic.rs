@@ -10,7 +10,7 @@ mod render;
 mod source;
 mod suggest;
 
-pub use codes::Code;
+pub use codes::{Code, ENTRIES};
 pub use collected::Diagnostics;
 pub use message::{Diagnostic, Edit, Help, Label, LabelKind, Severity};
 pub use render::{render, render_all};

@@ -15,8 +15,8 @@ pub mod tree;
 mod vary;
 pub mod written;
 
-pub use builtin::Builtin;
 pub use axis::{Axis, AxisValues};
+pub use builtin::Builtin;
 pub use keys::{KeyDoc, key_docs};
 pub use library::Library;
 pub use load::{Scenario, Variation, load, load_with};

@@ -151,8 +151,7 @@ mod tests {
 
     #[test]
     fn errors_are_signed_and_the_worst_is_named() {
-        let rows =
-            [comparison("a", 10.0, 11.0), comparison("b", 10.0, 8.0), comparison("c", 10.0, 10.0)];
+        let rows = [comparison("a", 10.0, 11.0), comparison("b", 10.0, 8.0), comparison("c", 10.0, 10.0)];
         let summary = &summaries(&rows)[0];
         assert_eq!(summary.n, 3);
         assert!((summary.median_signed - 0.0).abs() < 1e-12);

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use super::args::ExplainArgs;
 use super::exit::Failure;
 use super::{explain_presets, reference};
-use crate::diagnostic::{self, Code};
+use crate::diagnostic::{Code, ENTRIES};
 use crate::{explain, scenario};
 
 /// Prints what is known about a topic, or the list of topics.
@@ -24,7 +24,7 @@ fn about(topic: &str) -> Result<String, Failure> {
     if topic == "presets" {
         return Ok(explain_presets::text());
     }
-    if let Some(code) = Code::parse(topic) {
+    if let Some(code) = topic.parse::<Code>().ok() {
         return Ok(code_text(code));
     }
     if let Some(key) = scenario::key_docs().into_iter().find(|key| key.path == topic) {
@@ -47,7 +47,7 @@ fn about(topic: &str) -> Result<String, Failure> {
 }
 
 fn code_text(code: Code) -> String {
-    format!("{code}: {}\n\n{}\n", code.title(), code.explanation().trim())
+    format!("{}\n", code.explanation().trim_end())
 }
 
 fn topics() -> String {
@@ -60,8 +60,8 @@ fn topics() -> String {
         let _ = writeln!(text, "  {key}");
     }
     text.push_str("\nError codes:\n");
-    for code in diagnostic::Code::all() {
-        let _ = writeln!(text, "  {code}  {}", code.title());
+    for entry in ENTRIES {
+        let _ = writeln!(text, "  {}  {}", entry.code, entry.title);
     }
     text.push_str("\nPresets of hardware, models, drafts, calibrations:\n  presets\n");
     text

@@ -17,7 +17,11 @@ fn groups() -> Vec<(&'static str, Vec<Preset>)> {
         let strings = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect();
         entries
             .iter()
-            .map(|e| Preset { name: e.name.to_owned(), aliases: strings(e.aliases), source: e.source.to_owned() })
+            .map(|e| Preset {
+                name: e.name.to_owned(),
+                aliases: strings(e.aliases),
+                source: e.source.to_owned(),
+            })
             .collect()
     };
     let hardware = |entries: &[hardware::PresetEntry]| {
@@ -73,7 +77,8 @@ pub(super) fn one(name: &str) -> Option<String> {
 
 /// All presets as Markdown tables.
 pub(super) fn markdown() -> String {
-    let mut text = String::from("# Presets\n\nWhat `hardware`, `calibration`, `model` and `draft` may name.\n");
+    let mut text =
+        String::from("# Presets\n\nWhat `hardware`, `calibration`, `model` and `draft` may name.\n");
     for (key, presets) in groups() {
         let _ = write!(text, "\n## {key}\n\n| name | also | source |\n|---|---|---|\n");
         for preset in presets {

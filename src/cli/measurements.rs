@@ -220,7 +220,7 @@ impl Measurement {
 
     fn draft(&self, target: &Model) -> Result<Option<Draft>, String> {
         match self.method() {
-            Method::Ngram => Ok(None),
+            Method::Ngram | Method::Unstated => Ok(None),
             Method::Mtp => model::mtp_of(target)
                 .map(|mtp| Some(Draft::Mtp(mtp)))
                 .ok_or_else(|| format!("{} brings no MTP module", target.name)),

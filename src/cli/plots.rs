@@ -58,7 +58,10 @@ pub(super) fn save(stem: &Path, svg: &str) -> Result<[String; 2], Failure> {
 fn drawings(setup: &Setup, prediction: &Prediction, words: &str) -> Vec<(&'static str, String)> {
     let used = parts(prediction, |figure| figure.used, |figure| figure.used, |figure| figure.used);
     let mut list = vec![
-        ("throughput-against-verify", plot::throughput_against_verify(&verify_curve(prediction, &used, words))),
+        (
+            "throughput-against-verify",
+            plot::throughput_against_verify(&verify_curve(prediction, &used, words)),
+        ),
         (
             "throughput-against-accept-length",
             plot::throughput_against_accept_length(&accept_curve(prediction, &used, words)),
@@ -67,7 +70,10 @@ fn drawings(setup: &Setup, prediction: &Prediction, words: &str) -> Vec<(&'stati
         ("time-breakdown", plot::time_breakdown(&plot::Bars::new(prediction, words))),
     ];
     if let Setup::Modelled(modelled) = setup {
-        list.push(("speedup-against-batch", plot::speedup_against_batch(&batch_curve(modelled, prediction, words))));
+        list.push((
+            "speedup-against-batch",
+            plot::speedup_against_batch(&batch_curve(modelled, prediction, words)),
+        ));
         if modelled.parallel.tensor > 1 {
             let curves = super::plot_allreduce::curves(modelled, words);
             list.push(("allreduce-against-bytes", plot::allreduce_against_bytes(&curves)));
@@ -113,9 +119,7 @@ fn verify_curve(prediction: &Prediction, used: &Parts, words: &str) -> plot::Ver
     let shortest = used.baseline_step.value * 0.5;
     let curve = (0..=SAMPLES)
         .map(|i| shortest + (longest - shortest) * (f64::from(i) / f64::from(SAMPLES)))
-        .map(|verify| {
-            (verify, Parts { verify: Sourced::given(verify), ..*used }.throughput().value)
-        })
+        .map(|verify| (verify, Parts { verify: Sourced::given(verify), ..*used }.throughput().value))
         .collect();
     plot::VerifyCurve {
         setup: words.to_owned(),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::args::{GROUPS, ReferencePage};
 use super::explain_presets;
-use crate::diagnostic::Code;
+use crate::diagnostic::ENTRIES;
 use crate::report;
 use crate::scenario::{KeyDoc, key_docs};
 
@@ -52,7 +52,11 @@ fn cli() -> String {
         let _ = write!(text, "\n## {group}\n");
         for verb in *verbs {
             let sub = command.find_subcommand_mut(verb).expect("each listed verb exists");
-            let _ = write!(text, "\n### specplan {verb}\n\n```text\n{}\n```\n", trimmed(&sub.render_long_help().to_string()));
+            let _ = write!(
+                text,
+                "\n### specplan {verb}\n\n```text\n{}\n```\n",
+                trimmed(&sub.render_long_help().to_string())
+            );
         }
     }
     text
@@ -74,7 +78,14 @@ fn scenario() -> String {
             let _ = write!(meaning, " `{word}`: {what}");
         }
         let default = key.default.as_deref().unwrap_or("");
-        let _ = writeln!(text, "| `{}` | {} | {} | {} |", key.path, cell(&key.kind), cell(default), cell(&meaning));
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} |",
+            key.path,
+            cell(&key.kind),
+            cell(default),
+            cell(&meaning)
+        );
     }
     text
 }
@@ -85,11 +96,11 @@ fn cell(text: &str) -> String {
 
 fn errors() -> String {
     let mut text = String::from("# Errors\n\n`specplan explain CODE` prints the same.\n");
-    for code in Code::all() {
-        let entry = code.entry();
+    for entry in ENTRIES {
         let _ = write!(
             text,
-            "\n## {code}: {}\n\n{}\n\n```yaml\n{}\n```\n\n{}\n",
+            "\n## {}: {}\n\n{}\n\n```yaml\n{}\n```\n\n{}\n",
+            entry.code,
             entry.title,
             entry.what,
             entry.example.trim_end(),

@@ -8,9 +8,9 @@ use super::output::{Output, color_stderr};
 use super::{plots, words};
 use crate::analytic::Prediction;
 use crate::diagnostic::{Diagnostics, render_all};
+use crate::evaluate;
 use crate::report::{self, Context, Style};
 use crate::scenario::{self, Library, Loaded, Overrides};
-use crate::evaluate;
 
 /// A scenario that was answered.
 struct Answered {
@@ -94,7 +94,7 @@ fn rendered(answers: &[Answered], args: &RunArgs, color: bool) -> Result<String,
         answers.iter().map(format).collect::<Vec<_>>().join(between)
     };
     Ok(match args.out.format {
-        Format::Text => each(&|a| report::text(&a.prediction, &a.context, style), "\n"),
+        Format::Text => each(&|a| report::text(&a.prediction, &a.context, &style), "\n"),
         Format::Markdown => each(&|a| report::markdown(&a.prediction, &a.context), "\n"),
         Format::Csv => {
             let tables: Vec<String> =

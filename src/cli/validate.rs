@@ -223,8 +223,19 @@ fn markdown(groups: &[Summary], rows: &[Comparison], refused: &[String]) -> Stri
 
 fn csv_text(rows: &[Comparison]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let head =
-        ["id", "group", "level", "quantity", "measured", "predicted", "error", "inputs", "held_out", "source", "note"];
+    let head = [
+        "id",
+        "group",
+        "level",
+        "quantity",
+        "measured",
+        "predicted",
+        "error",
+        "inputs",
+        "held_out",
+        "source",
+        "note",
+    ];
     writer.write_record(head).expect("writing to memory succeeds");
     for row in rows {
         let cells = [

@@ -1,6 +1,6 @@
 //! V0: every measured all-reduce between 4 KiB and 1 MiB, predicted from its curve without it.
 
-use crate::calibration::{self, Mode, leave_one_out};
+use crate::calibration::{self, LeftOut, Mode, leave_one_out};
 use crate::runtime::CollectiveOp;
 use crate::units::Bytes;
 use crate::validation::{Comparison, Level};
@@ -30,7 +30,7 @@ pub(super) fn comparisons() -> Vec<Comparison> {
                 Bytes::from_kib(1024.0),
             );
             report.rows.into_iter().map(move |row| Comparison {
-                id: row.id(),
+                id: name(&row),
                 group: group.to_owned(),
                 level: Level::V0,
                 quantity: "time_us".to_owned(),
@@ -43,4 +43,15 @@ pub(super) fn comparisons() -> Vec<Comparison> {
             })
         })
         .collect()
+}
+
+/// `rtx-pro-6000-x8 n8 graph 16384 B`, with the server where rows of several are told apart.
+fn name(row: &LeftOut) -> String {
+    let mode = match row.key.mode {
+        Mode::Graph => "graph",
+        Mode::Stream => "stream",
+        Mode::Eager => "eager",
+    };
+    let server = row.server.map_or_else(String::new, |server| format!(" {server:?}").to_lowercase());
+    format!("{} n{} {mode}{server} {} B", row.calibration, row.key.ranks, row.bytes.get())
 }

@@ -13,7 +13,7 @@ use super::roofline::Cost;
 use crate::calibration::{CollectiveKey, Family, Lookup, Mode};
 use crate::collective::{Backend, Choice, Policy, Request, choose, model_time};
 use crate::runtime::{CollectiveOp, Execution};
-use crate::sourced::Source;
+use crate::sourced::{Source, Sourced};
 use crate::units::{Bytes, Seconds};
 
 /// The time of a collective over `ranks`, `bytes` per rank.
@@ -63,4 +63,10 @@ fn is_default(choice: Choice, request: Request, with: &Pricing) -> bool {
     let plain = choose(with.hardware, with.runtime.kind, &Policy::default(), request);
     (plain.algorithm, plain.protocol, plain.transport)
         == (choice.algorithm, choice.protocol, choice.transport)
+}
+
+/// The GPU time of one collective over `ranks`, `bytes` per rank, as a pass would be charged for it.
+pub fn collective(op: CollectiveOp, ranks: u32, bytes: Bytes, with: &Pricing) -> Sourced<Seconds> {
+    let cost = cost(op, ranks, bytes, with);
+    Sourced { extrapolated: cost.extrapolated, ..Sourced::new(cost.time, cost.source) }
 }

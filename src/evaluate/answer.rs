@@ -114,10 +114,7 @@ fn speculation_answer(setup: &Setup, known: &Known, parts: &Parts) -> Speculatio
         draft: known.draft,
         host: known.host,
         verify: known.verify,
-        throughput: Figure {
-            used: parts.throughput(),
-            predicted: predicted.as_ref().map(Parts::throughput),
-        },
+        throughput: Figure { used: parts.throughput(), predicted: predicted.as_ref().map(Parts::throughput) },
         cycle_breakdown: cycle_rows(known, parts, verify_execution),
         verify_breakdown: verify_rows(known, 0, known.verify.used.value),
     }

@@ -100,13 +100,5 @@ fn row(
     whole: Seconds,
     depth: u8,
 ) -> Row {
-    Row {
-        part,
-        count: None,
-        each: None,
-        share: time.map(|t| t.value / whole),
-        time,
-        predicted,
-        depth,
-    }
+    Row { part, count: None, each: None, share: time.map(|t| t.value / whole), time, predicted, depth }
 }

@@ -64,11 +64,17 @@ fn host_bound_tests(setup: &ModelledSetup) -> Vec<String> {
     let mut tests = vec![all_reduce_perf(setup)];
     match setup.runtime.kind {
         RuntimeKind::Sglang => {
-            tests.push("grep 'cuda graph' in the server log: `cuda graph: False` beside an accept length".into());
-            tests.push("serve the baseline with --disable-cuda-graph: a host-bound box drops to eager speed".into());
+            tests.push(
+                "grep 'cuda graph' in the server log: `cuda graph: False` beside an accept length".into(),
+            );
+            tests.push(
+                "serve the baseline with --disable-cuda-graph: a host-bound box drops to eager speed".into(),
+            );
         }
         RuntimeKind::Vllm => {
-            tests.push("serve the baseline with --enforce-eager: a host-bound box drops to eager speed".into());
+            tests.push(
+                "serve the baseline with --enforce-eager: a host-bound box drops to eager speed".into(),
+            );
         }
         RuntimeKind::Pytorch | RuntimeKind::Cuda => {}
     }
@@ -98,7 +104,8 @@ fn transport_cliff(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
         ),
         settle: vec![
             all_reduce_perf(setup),
-            "NCCL_DEBUG=INFO: look for `via SHM` where `via P2P` is expected, and `nvidia-smi topo -p2p r`".into(),
+            "NCCL_DEBUG=INFO: look for `via SHM` where `via P2P` is expected, and `nvidia-smi topo -p2p r`"
+                .into(),
         ],
     })
 }
@@ -121,7 +128,9 @@ fn split(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
              contain work or waiting of another kind.",
             stated.total.value
         ),
-        settle: vec!["time the verify pass with the all-reduces replaced by nothing (tp group of one)".into()],
+        settle: vec![
+            "time the verify pass with the all-reduces replaced by nothing (tp group of one)".into(),
+        ],
     })
 }
 
@@ -187,7 +196,10 @@ fn cycle_arithmetic(setup: &Setup, known: &Known) -> Option<Finding> {
                 "{throughput} at an accept length of {length} is a cycle of {cycle}, shorter than the verify pass of \
                  {verify} alone. One of the three was measured in another state (batch, day, profiler on)."
             ),
-            settle: vec!["read accept length and throughput from the same log lines; time verify without a profiler".into()],
+            settle: vec![
+                "read accept length and throughput from the same log lines; time verify without a profiler"
+                    .into(),
+            ],
         });
     }
     let parts_cycle = known.verify.used.value + known.draft_host.used.value;

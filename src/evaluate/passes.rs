@@ -63,7 +63,8 @@ fn draft_work(setup: &ModelledSetup) -> DraftWork {
 fn host_work(setup: &ModelledSetup) -> HostWork {
     let runtime = &setup.runtime;
     if setup.overlap {
-        let hidden = (runtime.host_per_cycle.value - runtime.host_per_cycle_overlapped.value).max(Seconds::ZERO);
+        let hidden =
+            (runtime.host_per_cycle.value - runtime.host_per_cycle_overlapped.value).max(Seconds::ZERO);
         HostWork {
             exposed: sum(runtime.host_per_step, runtime.host_per_cycle_overlapped),
             hidden: Sourced::new(hidden, runtime.host_per_cycle.source),

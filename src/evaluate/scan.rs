@@ -71,8 +71,12 @@ pub(super) fn over_execution(setup: &ModelledSetup) -> Vec<Crossing> {
         .map(|(execution, word)| {
             let mut varied = setup.clone();
             varied.verify.execution = execution;
-            let speedup = model_speedup(&varied);
-            Crossing { at: word.to_owned(), verdict: Verdict::of(speedup), speedup }
+            let parts = Parts::from_cycle(&cycle(&varied));
+            Crossing {
+                at: word.to_owned(),
+                verdict: Verdict::of(parts.speedup()),
+                speedup: parts.speedup_value(),
+            }
         })
         .collect()
 }

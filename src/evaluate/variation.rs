@@ -1,6 +1,8 @@
 //! What a case becomes when keys of its scenario change: observed parts stay as long as their inputs do.
 
-use super::known::{Known, KnownAllreduce, accept_length, accept_limit, common, predicted_cycle, stated_pass};
+use super::known::{
+    Known, KnownAllreduce, accept_length, accept_limit, common, predicted_cycle, stated_pass,
+};
 use super::passes::sum;
 use crate::analytic::Figure;
 use crate::scenario::{Common, ModelledSetup, Setup, StatedPass};

@@ -98,9 +98,14 @@ fn read(source: &Arc<SourceText>, range: Range<usize>, found: &mut Diagnostics) 
         let count = parts.next().unwrap_or("");
         let scale = parts.next().unwrap_or("");
         let count_place = Place::new(source, at(low.len() + 3 + high.len()..rest.len()));
-        let Some(points) = count.trim().parse().ok().filter(|points| (2..=MOST_POINTS).contains(points)) else {
+        let Some(points) = count.trim().parse().ok().filter(|points| (2..=MOST_POINTS).contains(points))
+        else {
             let remark = format!("a whole number from 2 to {MOST_POINTS}");
-            found.push(fault(&count_place, "an axis from one value to another needs a number of points", &remark));
+            found.push(fault(
+                &count_place,
+                "an axis from one value to another needs a number of points",
+                &remark,
+            ));
             return None;
         };
         if !matches!(scale.trim(), "" | "log") || parts.next().is_some() {

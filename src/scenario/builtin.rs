@@ -127,7 +127,8 @@ impl Library for Builtin {
             Law::Cumulative(rates) => Acceptance::cumulative(rates),
             Law::Histogram(weights) => Acceptance::histogram(weights),
             Law::Tree { ranks, nodes, levels } => {
-                let tree = DraftShape { steps: levels.saturating_sub(1), topk: shape.topk, draft_tokens: *nodes };
+                let tree =
+                    DraftShape { steps: levels.saturating_sub(1), topk: shape.topk, draft_tokens: *nodes };
                 Acceptance::tree(ranks, tree)
             }
         }

@@ -144,7 +144,12 @@ impl Resolver<'_, '_> {
         Some(Setup::Observed(ObservedSetup { common }))
     }
 
-    fn what_if(&mut self, scenario: &Scenario, variation: &Variation, origin: Option<Origin>) -> Option<WhatIf> {
+    fn what_if(
+        &mut self,
+        scenario: &Scenario,
+        variation: &Variation,
+        origin: Option<Origin>,
+    ) -> Option<WhatIf> {
         if !origin?.modelled {
             self.needs_no_model(variation)?;
         }
@@ -162,7 +167,9 @@ impl Resolver<'_, '_> {
             Some(place) => diagnostic.at(place, "needs a hardware model"),
             None => diagnostic,
         };
-        self.found.push(diagnostic.help("name the hardware and the model, or set a time or the acceptance instead"));
+        self.found.push(
+            diagnostic.help("name the hardware and the model, or set a time or the acceptance instead"),
+        );
         None
     }
 
@@ -175,9 +182,9 @@ impl Resolver<'_, '_> {
         let written = &layer.written;
         let hardware = self.names.hardware(layer, self.found);
         let model = self.names.model(layer, self.found);
-        let calibration = hardware.as_deref().and_then(|hardware| {
-            self.names.calibration(layer, hardware, &mut self.notes, self.found)
-        });
+        let calibration = hardware
+            .as_deref()
+            .and_then(|hardware| self.names.calibration(layer, hardware, &mut self.notes, self.found));
         let draft = model.as_deref().map(|model| self.draft(layer, model));
         let (hardware, model) = (hardware?, model?);
         let parallel = self.parallel(written, hardware.count);

@@ -42,7 +42,9 @@ pub(super) fn varied(tree: &Node, changes: &[(DottedKey, Node)]) -> Node {
 
 /// The variations that a scenario lists, each laid over `under`.
 pub(super) fn what_ifs(base: &Layer, under: &Layer, found: &mut Diagnostics) -> Vec<Variation> {
-    let Some(Content::List(items)) = base.tree.at("what_if").map(|node| &node.content) else { return Vec::new() };
+    let Some(Content::List(items)) = base.tree.at("what_if").map(|node| &node.content) else {
+        return Vec::new();
+    };
     items.iter().filter_map(|item| what_if(item, under, found)).collect()
 }
 
@@ -63,7 +65,8 @@ fn what_if(item: &Node, under: &Layer, found: &mut Diagnostics) -> Option<Variat
             right = false;
             continue;
         }
-        right &= check_dotted(path, &key.place, Some(value).filter(|value| value.content != Content::Null), found);
+        right &=
+            check_dotted(path, &key.place, Some(value).filter(|value| value.content != Content::Null), found);
         changes.push((key, value.clone()));
     }
     if !right {

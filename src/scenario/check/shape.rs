@@ -83,7 +83,11 @@ fn form_for(node: &Node, field: &'static Value) -> &'static Value {
     let form = resolved(field);
     let Some(forms) = form.get("anyOf").and_then(Value::as_array) else { return form };
     let map = map_form(form);
-    if node.map().is_some() { map } else { forms.iter().map(resolved).find(|other| *other != map).unwrap_or(map) }
+    if node.map().is_some() {
+        map
+    } else {
+        forms.iter().map(resolved).find(|other| *other != map).unwrap_or(map)
+    }
 }
 
 fn keep(fault: Option<Diagnostic>, node: &Node, found: &mut Diagnostics) -> Option<Value> {
@@ -138,7 +142,8 @@ fn check_map<'a>(
         }
     }
     let needed = form.get("required").and_then(Value::as_array).into_iter().flatten();
-    let missing: Vec<&str> = needed.filter_map(Value::as_str).filter(|name| !object.contains_key(*name)).collect();
+    let missing: Vec<&str> =
+        needed.filter_map(Value::as_str).filter(|name| !object.contains_key(*name)).collect();
     for name in missing.iter().filter(|name| !failed.contains(*name)) {
         let place = key.place.unwrap_or(&node.place);
         found.push(
@@ -160,7 +165,9 @@ fn check_list(
     let count = items.len() as u64;
     let rule = match (limit("minItems"), limit("maxItems")) {
         (Some(least), _) if count < least => Some(format!("at least {least} value is needed")),
-        (_, Some(most)) if count > most => Some(format!("{count} values are more than the {most} that can be used")),
+        (_, Some(most)) if count > most => {
+            Some(format!("{count} values are more than the {most} that can be used"))
+        }
         _ => None,
     };
     if let Some(rule) = rule {
@@ -186,14 +193,17 @@ fn not_a_word(node: &Node, form: &'static Value, key: Key) -> Option<Diagnostic>
     let title = format!("`{}` takes no `{}`", key.name(), shortened(word));
     let diagnostic = Diagnostic::error(Code::UnknownWord, title).at(&node.place, one_of(&known));
     let near = similar(word, known.iter().copied());
-    Some(match near.first().or_else(|| synonym(word).filter(|word| known.contains(word)).as_ref().map(|_| &"")) {
-        Some(&"") => {
-            let meant = synonym(word).unwrap_or_default();
-            diagnostic.fix(format!("this is written `{meant}`"), &node.place, meant)
-        }
-        Some(best) => diagnostic.fix("a similar word exists", &node.place, *best),
-        None => diagnostic,
-    })
+    Some(
+        match near.first().or_else(|| synonym(word).filter(|word| known.contains(word)).as_ref().map(|_| &""))
+        {
+            Some(&"") => {
+                let meant = synonym(word).unwrap_or_default();
+                diagnostic.fix(format!("this is written `{meant}`"), &node.place, meant)
+            }
+            Some(best) => diagnostic.fix("a similar word exists", &node.place, *best),
+            None => diagnostic,
+        },
+    )
 }
 
 /// Other names under which servers and papers know a word.
@@ -262,9 +272,7 @@ fn unknown_key(name: &str, entry: &Entry, form: &'static Value, parent: Key) -> 
     let near = similar(name, keys(form));
     match near.as_slice() {
         [] => elsewhere(diagnostic, name, form),
-        [only] => {
-            diagnostic.fix(format!("a key with a similar name exists: `{only}`"), &entry.key, *only)
-        }
+        [only] => diagnostic.fix(format!("a key with a similar name exists: `{only}`"), &entry.key, *only),
         [first, ..] => {
             let names = near.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
             diagnostic.fix(format!("keys with similar names exist: {names}"), &entry.key, *first)

@@ -29,7 +29,11 @@ impl Resolver<'_, '_> {
             if base_layer.written.speculation.acceptance == *keys {
                 let law = origin.acceptance;
                 let stated = origin.shape.steps > 0;
-                return Some(if shape == origin.shape || !stated { law.clone() } else { self.library.reshaped(law, shape) });
+                return Some(if shape == origin.shape || !stated {
+                    law.clone()
+                } else {
+                    self.library.reshaped(law, shape)
+                });
             }
         }
         let law = match &keys.file {
@@ -89,7 +93,9 @@ fn law(keys: &AcceptanceKeys, shape: Shape) -> Option<Law> {
     let ratio = |given: &Given<Ratio>| within(given.0.map(|ratio| ratio.0), 0.0, 1.0);
     if let Some(given) = &keys.accept_length {
         let limit = f64::from(shape.steps.min(shape.draft_tokens.saturating_sub(1)) + 1);
-        return Some(Law::AcceptLength(within(given.0.map(AcceptLength::get), 1.0, limit).map(AcceptLength::new)));
+        return Some(Law::AcceptLength(
+            within(given.0.map(AcceptLength::get), 1.0, limit).map(AcceptLength::new),
+        ));
     }
     if let Some(rate) = &keys.rate {
         return Some(Law::Rate(ratio(rate)));
@@ -116,6 +122,7 @@ fn law(keys: &AcceptanceKeys, shape: Shape) -> Option<Law> {
 
 /// The ends of a range cut where no value can lie.
 fn within(value: Sourced<f64>, least: f64, most: f64) -> Sourced<f64> {
-    let spread = value.spread.map(|spread| Spread { low: spread.low.max(least), high: spread.high.min(most) });
+    let spread =
+        value.spread.map(|spread| Spread { low: spread.low.max(least), high: spread.high.min(most) });
     Sourced { spread, ..value }
 }

@@ -40,7 +40,8 @@ impl Resolver<'_, '_> {
         ];
         for (key, size) in within {
             if parallel.tensor % size != 0 {
-                let title = format!("`{key}` {size} does not divide the {} ranks of `tensor`", parallel.tensor);
+                let title =
+                    format!("`{key}` {size} does not divide the {} ranks of `tensor`", parallel.tensor);
                 let diagnostic = Diagnostic::error(Code::TensorParallel, title);
                 let diagnostic = layer.at(diagnostic, &format!("parallel.{key}"), "must divide `tensor`");
                 self.found.push(layer.beside(diagnostic, "parallel.tensor", ""));
@@ -56,13 +57,17 @@ impl Resolver<'_, '_> {
                 Some((gqa.kv_heads, "key/value heads"))
             }
             Attention::Mla(mla) if mla.heads % ranks != 0 => Some((mla.heads, "query heads")),
-            Attention::Linear(linear) if linear.value_heads % ranks != 0 => Some((linear.value_heads, "value heads")),
+            Attention::Linear(linear) if linear.value_heads % ranks != 0 => {
+                Some((linear.value_heads, "value heads"))
+            }
             _ => None,
         });
         let Some((heads, noun)) = uneven else { return };
-        let title = format!("tensor-parallel size {ranks} does not divide the {heads} {noun} of {}", model.name);
+        let title =
+            format!("tensor-parallel size {ranks} does not divide the {heads} {noun} of {}", model.name);
         let diagnostic = Diagnostic::error(Code::TensorParallel, title);
-        let sizes: Vec<String> = (1..=heads).filter(|n| heads % n == 0 && *n <= 16).map(|n| n.to_string()).collect();
+        let sizes: Vec<String> =
+            (1..=heads).filter(|n| heads % n == 0 && *n <= 16).map(|n| n.to_string()).collect();
         let remark = format!("sizes that do: {}", sizes.join(", "));
         let diagnostic = match layer.place("parallel.tensor") {
             Some(place) => diagnostic.at(place, remark),
@@ -95,7 +100,11 @@ impl Resolver<'_, '_> {
         let diagnostic = layer.at(diagnostic, "model", &remark);
         let diagnostic = layer.beside(diagnostic, "hardware", &format!("{memory} a GPU"));
         let diagnostic = if kv.get() > weights.get() {
-            layer.beside(diagnostic, "workload.context", &format!("{batch} request{} of this length", if batch == 1 { "" } else { "s" }))
+            layer.beside(
+                diagnostic,
+                "workload.context",
+                &format!("{batch} request{} of this length", if batch == 1 { "" } else { "s" }),
+            )
         } else {
             layer.beside(diagnostic, "parallel.tensor", "")
         };

@@ -1,0 +1,95 @@
+//! Curves of all-reduce time against message size, as the pricing sees them, with the measured rows they stand on.
+
+use crate::calibration::{CollectiveCurve, Mode};
+use crate::collective::{Backend, Policy, Request, refusal_of_policy};
+use crate::cost::{self, Pricing};
+use crate::report::plot::{AllreduceCurves, AllreduceSeries, MessageSize};
+use crate::runtime::{CollectiveOp, Execution};
+use crate::scenario::ModelledSetup;
+use crate::units::{Bytes, Seconds};
+
+/// Smallest and largest message of the plot, as powers of two.
+const RANGE: std::ops::RangeInclusive<u32> = 10..=22;
+
+/// Points between two powers of two.
+const BETWEEN: u32 = 4;
+
+/// The series of a setup: as it is served, one-shot where the box can run it, and eager calls as measured.
+pub(super) fn curves(setup: &ModelledSetup, words: &str) -> AllreduceCurves {
+    let mut series = vec![AllreduceSeries {
+        name: "as served, in a graph".to_owned(),
+        curve: curve(setup, &setup.baseline.policy),
+        measured: measured(setup, &[Mode::Graph, Mode::Stream]),
+    }];
+    let one_shot = Policy { backend: Some(Backend::OneShot), ..Policy::default() };
+    if setup.baseline.policy.backend != Some(Backend::OneShot) && can_run(setup, &one_shot) {
+        series.push(AllreduceSeries {
+            name: "one-shot".to_owned(),
+            curve: curve(setup, &one_shot),
+            measured: Vec::new(),
+        });
+    }
+    let eager = measured(setup, &[Mode::Eager]);
+    if !eager.is_empty() {
+        series.push(AllreduceSeries {
+            name: "one eager call, host included".to_owned(),
+            curve: Vec::new(),
+            measured: eager,
+        });
+    }
+    let mark = |name: &str, rows: u32| {
+        let tokens = f64::from(setup.common.batch * rows);
+        let bytes = Bytes::new(tokens * f64::from(setup.model.hidden) * 2.0);
+        MessageSize { name: name.to_owned(), bytes, time: Some(time(setup, &setup.baseline.policy, bytes)) }
+    };
+    AllreduceCurves {
+        setup: words.to_owned(),
+        series,
+        marks: vec![mark("decode", 1), mark("verify", setup.common.draft_tokens)],
+    }
+}
+
+fn can_run(setup: &ModelledSetup, policy: &Policy) -> bool {
+    let bytes = Bytes::from_kib(16.0);
+    refusal_of_policy(&setup.hardware, policy, request(setup, bytes)).is_none()
+}
+
+fn request(setup: &ModelledSetup, bytes: Bytes) -> Request {
+    let ranks = setup.parallel.tensor;
+    Request { op: CollectiveOp::AllReduce, ranks, bytes, execution: Execution::Graph }
+}
+
+fn curve(setup: &ModelledSetup, policy: &Policy) -> Vec<(Bytes, Seconds)> {
+    let (first, last) = (RANGE.start() * BETWEEN, RANGE.end() * BETWEEN);
+    (first..=last)
+        .map(|step| Bytes::new((f64::from(step) / f64::from(BETWEEN)).exp2().round()))
+        .map(|bytes| (bytes, time(setup, policy, bytes)))
+        .collect()
+}
+
+fn time(setup: &ModelledSetup, policy: &Policy, bytes: Bytes) -> Seconds {
+    let with = Pricing {
+        hardware: &setup.hardware,
+        calibration: &setup.calibration,
+        runtime: &setup.runtime,
+        execution: Execution::Graph,
+        policy,
+    };
+    cost::collective(CollectiveOp::AllReduce, setup.parallel.tensor, bytes, &with).value
+}
+
+/// Measured rows of one server, the setup's own where it has any.
+fn measured(setup: &ModelledSetup, modes: &[Mode]) -> Vec<(Bytes, Seconds)> {
+    let fits = |curve: &&CollectiveCurve| {
+        curve.key.op == CollectiveOp::AllReduce
+            && curve.key.ranks == setup.parallel.tensor
+            && modes.contains(&curve.key.mode)
+    };
+    let curves = || setup.calibration.collective_curves().iter().filter(fits);
+    let own = curves().find(|curve| curve.server == Some(setup.runtime.kind));
+    let (least, most) = (f64::from(*RANGE.start()).exp2(), f64::from(*RANGE.end()).exp2());
+    own.or_else(|| curves().next()).map_or_else(Vec::new, |curve| {
+        let inside = |bytes: Bytes| (least..=most).contains(&bytes.get());
+        curve.rows().iter().filter(|row| inside(row.bytes)).map(|row| (row.bytes, row.time)).collect()
+    })
+}
