@@ -162,6 +162,7 @@ fn speculation() -> SpeculationAnswer {
     SpeculationAnswer {
         execution: Some("eager"),
         accept_length: Figure { used: Sourced::given(AcceptLength::new(2.0)), predicted: None },
+        accept_limit: AcceptLength::new(3.0),
         rows: Figure { used: Sourced::given(3.0), predicted: None },
         cycle: ms_figure(100.0 / 3.0, Source::Derived, 27.3),
         draft_host: ms_figure(10.0 / 3.0, Source::Derived, 2.9),
@@ -176,7 +177,7 @@ fn speculation() -> SpeculationAnswer {
 
 fn time_lever(now: Sourced<Seconds>, value: Seconds, draft_free: Seconds, change: f64) -> Lever<Seconds> {
     let needed = BreakEven::Reached { value: Some(value), draft_free: Some(draft_free) };
-    Lever { now, needed, change: Some(change), at_least: false }
+    Lever { now, needed, change: Some(change), at_least: false, note: None }
 }
 
 fn break_evens() -> BreakEvens {
@@ -191,6 +192,7 @@ fn break_evens() -> BreakEvens {
             },
             change: Some(0.7333),
             at_least: true,
+            note: None,
         },
         verify: time_lever(Sourced::given(ms(30.0)), ms(21.0569), ms(24.3902), -0.2981),
         allreduce: Some(time_lever(Sourced::given(us(204.918)), us(131.614), us(158.936), -0.3577)),
@@ -199,6 +201,7 @@ fn break_evens() -> BreakEvens {
             needed: BreakEven::Unreachable { because: "verify alone > 24.4 ms".to_owned() },
             change: None,
             at_least: false,
+            note: None,
         },
         execution: vec![crossing("graph", Verdict::Wins, 1.33), crossing("eager", Verdict::Loses, 0.73)],
         batch: vec![
