@@ -51,7 +51,7 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
     }
     let mut groups = vec![group];
     if let Some(help) = &diagnostic.help {
-        if help.edits.is_empty() {
+        if help.edits.is_empty() || too_long_to_show(&help.edits) {
             let group = groups.pop().expect("the group was just made");
             groups.push(group.element(Level::HELP.message(help.text.as_str())));
         } else {
@@ -95,6 +95,13 @@ fn with_labels<'a>(group: Group<'a>, labels: &[&'a Label]) -> Group<'a> {
             group.element(Origin::path(source.name.as_str())).element(snippet.line_numbering(false))
         }
     }
+}
+
+/// Lines after an edit are drawn whole, so those of a file without line breaks are left out.
+fn too_long_to_show(edits: &[Edit]) -> bool {
+    let source = edits[0].place.source.as_ref();
+    let window = Window::around(source, edits.iter().map(|edit| &edit.place.range));
+    window.text.lines().any(|line| line.len() > 2 * WIDTH)
 }
 
 fn patched(edits: &[Edit]) -> Snippet<'_, Patch<'_>> {

@@ -78,7 +78,7 @@ pub(super) fn read(path: &Path, overrides: &Overrides) -> Result<(Scenario, Diag
         }
     }
     let base = Layer::read(tree, &mut found);
-    let variation = (!right.is_empty()).then(|| Layer::read(varied(&base.tree, &right), &mut found));
+    let variation = (!right.is_empty()).then(|| Layer::read_variation(varied(&base.tree, &right), &base, &mut found));
     let what_ifs = what_ifs(&base, variation.as_ref().unwrap_or(&base), &mut found);
     axis::check(&base, &mut found);
     let scenario = Scenario {

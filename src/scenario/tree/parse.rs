@@ -182,7 +182,10 @@ fn place_of(location: Location, source: &Arc<SourceText>, start: usize) -> Place
 }
 
 /// A parser error in the words of a scenario.
-fn explained(error: &Error, source: &Arc<SourceText>, start: usize) -> Diagnostic {
+fn explained(mut error: &Error, source: &Arc<SourceText>, start: usize) -> Diagnostic {
+    while let Error::AliasError { error: inner, .. } = error {
+        error = inner;
+    }
     let place = error
         .location()
         .filter(|location| *location != Location::UNKNOWN)
