@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Patch, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 
 use super::collected::Diagnostics;
 use super::message::{Diagnostic, Edit, Label, LabelKind, Severity};
@@ -25,7 +25,9 @@ pub fn render_all(diagnostics: &Diagnostics, colour: bool) -> String {
     }
     let more = diagnostics.list.len().saturating_sub(MOST);
     if more > 0 {
-        text.push_str(&format!("and {more} more\n\n"));
+        text.push_str("and ");
+        text.push_str(&more.to_string());
+        text.push_str(" more\n\n");
     }
     text.pop();
     text
@@ -91,9 +93,7 @@ fn with_labels<'a>(group: Group<'a>, labels: &[&'a Label]) -> Group<'a> {
     }
     match source.kind {
         SourceKind::File => group.element(snippet.path(source.name.as_str())),
-        SourceKind::CommandLine => {
-            group.element(Origin::path(source.name.as_str())).element(snippet.line_numbering(false))
-        }
+        SourceKind::CommandLine => group.element(snippet.section(source.name.as_str()).line_numbering(false)),
     }
 }
 

@@ -3,8 +3,8 @@
 //! First the shape of the tree against the JSON Schema; then, on what has the right shape, whether the values go
 //! together.
 
-mod draft;
 mod dotted;
+mod draft;
 mod observed;
 mod probabilities;
 mod quantity;

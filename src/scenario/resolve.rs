@@ -147,13 +147,19 @@ impl Resolver<'_, '_> {
     /// The variation that the command line asks for.
     fn overridden(&mut self, scenario: &Scenario, layer: &Layer, origin: Option<Origin>) -> Option<Setup> {
         if !origin?.modelled {
-            let set: Vec<_> = scenario.overrides.iter().filter(|(key, _)| !changes_base(scenario, key)).cloned().collect();
+            let set: Vec<_> =
+                scenario.overrides.iter().filter(|(key, _)| !changes_base(scenario, key)).cloned().collect();
             self.needs_no_model(layer, &set)?;
         }
         self.varied(scenario, layer, origin)
     }
 
-    fn what_if(&mut self, scenario: &Scenario, variation: &Variation, origin: Option<Origin>) -> Option<WhatIf> {
+    fn what_if(
+        &mut self,
+        scenario: &Scenario,
+        variation: &Variation,
+        origin: Option<Origin>,
+    ) -> Option<WhatIf> {
         if !origin?.modelled {
             self.needs_no_model(&variation.layer, &variation.set)?;
         }
@@ -164,16 +170,19 @@ impl Resolver<'_, '_> {
     /// Without a hardware model only times and acceptance can be varied.
     fn needs_no_model(&mut self, layer: &Layer, set: &[(String, String)]) -> Option<()> {
         let needs = |path: &str| {
-            !(path.ends_with(".time") || path.starts_with("speculation.acceptance") || path == "name")
+            let last = path.rsplit('.').next();
+            last != Some("time") && !path.starts_with("speculation.acceptance") && path != "name"
         };
         let Some((path, _)) = set.iter().find(|(path, _)| needs(path)) else { return Some(()) };
         let title = format!("what follows from `{path}` cannot be predicted without `hardware` and `model`");
-        let diagnostic = Diagnostic::error(Code::Incomplete, title);
+        let diagnostic = Diagnostic::error(Code::Override, title);
         let diagnostic = match layer.key(path) {
             Some(place) => diagnostic.at(place, "needs a hardware model"),
             None => diagnostic,
         };
-        self.found.push(diagnostic.help("name the hardware and the model, or set a time or the acceptance instead"));
+        self.found.push(
+            diagnostic.help("name the hardware and the model, or set a time or the acceptance instead"),
+        );
         None
     }
 
@@ -186,10 +195,8 @@ impl Resolver<'_, '_> {
         let written = &layer.written;
         let hardware = self.names.hardware(layer, self.found);
         let model = self.names.model(layer, self.found);
-        let calibration = hardware.as_deref().and_then(|hardware| {
-            self.names.calibration(layer, hardware, &mut self.notes, self.found)
-        });
-        let draft = model.as_deref().map(|model| self.draft(layer, model));
+        let calibration = self.names.calibration(layer, hardware.as_deref(), &mut self.notes, self.found);
+        let draft = self.draft(layer, model.as_deref());
         let (hardware, model) = (hardware?, model?);
         let parallel = self.parallel(written, hardware.count);
         let context = self.context(written);
@@ -205,7 +212,7 @@ impl Resolver<'_, '_> {
             common: self.common(scenario, layer, acceptance?),
             hardware,
             calibration: calibration?,
-            draft: draft??,
+            draft,
             model,
             runtime,
             parallel,
@@ -218,12 +225,12 @@ impl Resolver<'_, '_> {
         Some(Setup::Modelled(Box::new(setup)))
     }
 
-    /// The drafter; the outer `None` where one is needed and missing.
-    fn draft(&mut self, layer: &Layer, model: &Model) -> Option<Option<Arc<Draft>>> {
+    /// The drafter; none where the method needs none, or where one is missing, which is then among the faults.
+    fn draft(&mut self, layer: &Layer, model: Option<&Model>) -> Option<Arc<Draft>> {
         match layer.written.speculation.method.map(Method::from)? {
-            Method::Ngram | Method::Unstated => Some(None),
-            Method::Mtp => self.names.mtp(layer, model, self.found).map(Some),
-            Method::Eagle3 | Method::DraftModel => self.names.draft(layer, self.found).map(Some),
+            Method::Ngram | Method::Unstated => None,
+            Method::Mtp => self.names.mtp(layer, model?, self.found),
+            Method::Eagle3 | Method::DraftModel => self.names.draft(layer, self.found),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
+use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
-use schemars::Schema;
 use serde_json::{Map, Value};
 
 use super::written::Written;
@@ -49,7 +49,12 @@ pub(super) fn child(node: &'static Value, key: &str) -> Option<&'static Value> {
 
 /// The keys of a map.
 pub(super) fn keys(node: &'static Value) -> impl Iterator<Item = &'static str> {
-    map_form(node).get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).map(String::as_str)
+    map_form(node)
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(Map::keys)
+        .map(String::as_str)
 }
 
 /// The form of a schema that describes a map, where it allows several forms.
@@ -70,7 +75,10 @@ impl Transform for Tidy {
     fn transform(&mut self, schema: &mut Schema) {
         let Some(object) = schema.as_object_mut() else { return };
         object.remove("format");
-        if object.get("default").is_some_and(|default| default.is_null() || *default == Value::Array(Vec::new())) {
+        if object
+            .get("default")
+            .is_some_and(|default| default.is_null() || *default == Value::Array(Vec::new()))
+        {
             object.remove("default");
         }
         if let Some(Value::String(text)) = object.get_mut("description") {

@@ -42,7 +42,9 @@ pub(super) fn varied(tree: &Node, changes: &[(DottedKey, Node)]) -> Node {
 
 /// The variations that a scenario lists, each laid over `under`.
 pub(super) fn what_ifs(base: &Layer, under: &Layer, found: &mut Diagnostics) -> Vec<Variation> {
-    let Some(Content::List(items)) = base.tree.at("what_if").map(|node| &node.content) else { return Vec::new() };
+    let Some(Content::List(items)) = base.tree.at("what_if").map(|node| &node.content) else {
+        return Vec::new();
+    };
     items.iter().filter_map(|item| what_if(item, base, under, found)).collect()
 }
 
@@ -63,7 +65,8 @@ fn what_if(item: &Node, base: &Layer, under: &Layer, found: &mut Diagnostics) ->
             right = false;
             continue;
         }
-        right &= check_dotted(path, &key.place, Some(value).filter(|value| value.content != Content::Null), found);
+        right &=
+            check_dotted(path, &key.place, Some(value).filter(|value| value.content != Content::Null), found);
         changes.push((key, value.clone()));
     }
     if !right {
@@ -92,8 +95,7 @@ fn observed_in_what_if(key: &DottedKey) -> Diagnostic {
 /// A value as its author wrote it.
 fn as_written(value: &Node) -> String {
     match &value.content {
-        Content::Text(text) => text.clone(),
-        Content::Number(text) => text.clone(),
+        Content::Text(text) | Content::Number(text) => text.clone(),
         Content::Null => REMOVED.to_owned(),
         _ => value.to_json().to_string(),
     }

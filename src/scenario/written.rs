@@ -16,14 +16,12 @@ use serde::Deserialize;
 
 pub use acceptance::{AcceptanceFile, AcceptanceKeys, TreeKeys};
 pub use passes::{
-    AllreduceKeys, BaselineKeys, BaselineObserved, DraftPassKeys, DraftPassObserved, HostKeys, ObservedAllreduceKeys,
-    SchedulerKeys, SpeculationKeys, SpeculationObserved, VerifyKeys, VerifyObserved,
+    AllreduceKeys, BaselineKeys, BaselineObserved, DraftPassKeys, DraftPassObserved, HostKeys,
+    ObservedAllreduceKeys, SchedulerKeys, SpeculationKeys, SpeculationObserved, VerifyKeys, VerifyObserved,
 };
 pub(in crate::scenario) use quantity::unit_named;
 pub use quantity::{EnvironmentValue, Given, Ratio};
-pub use simulation::{
-    ArrivalKeys, LengthKeys, ServingKeys, SimulationKeys, SimulationMode, SloKeys,
-};
+pub use simulation::{ArrivalKeys, LengthKeys, ServingKeys, SimulationKeys, SimulationMode, SloKeys};
 pub use words::{
     AlgorithmWord, BackendWord, ExecutionWord, KvWord, MethodWord, ProtocolWord, RuntimeWord, TransportWord,
     WeightWord,

@@ -9,7 +9,12 @@ use crate::scenario::schema::{at, child, keys, schema};
 use crate::scenario::tree::Node;
 
 /// Checks a dotted key, and its value where there is one. `key` is where the key is written.
-pub(in crate::scenario) fn check_dotted(path: &str, key: &Place, value: Option<&Node>, found: &mut Diagnostics) -> bool {
+pub(in crate::scenario) fn check_dotted(
+    path: &str,
+    key: &Place,
+    value: Option<&Node>,
+    found: &mut Diagnostics,
+) -> bool {
     let before = found.list.len();
     match schema_of(path, key) {
         Err(diagnostic) => found.push(*diagnostic),
@@ -28,7 +33,8 @@ fn schema_of(path: &str, key: &Place) -> Result<&'static Value, Box<Diagnostic>>
     if ["what_if", "sweep", "extends"].contains(&first) {
         let title = format!("`{first}` cannot be changed by an override");
         return Err(Box::new(
-            Diagnostic::error(Code::Override, title).at(key, "overrides change the scenario, not its variations"),
+            Diagnostic::error(Code::Override, title)
+                .at(key, "overrides change the scenario, not its variations"),
         ));
     }
     at(path).ok_or_else(|| Box::new(unknown(path, key)))
@@ -56,7 +62,11 @@ fn unknown(path: &str, key: &Place) -> Diagnostic {
     } else {
         format!("unknown key `{wrong}` in `{owner}`")
     };
-    let remark = if known.is_empty() { "not a key of a scenario".to_owned() } else { format!("not a key of `{owner}`") };
+    let remark = if known.is_empty() {
+        "not a key of a scenario".to_owned()
+    } else {
+        format!("not a key of `{owner}`")
+    };
     let diagnostic = Diagnostic::error(Code::UnknownKey, title).at(&marked, remark);
     if let Some(best) = similar(wrong, keys(node)).first() {
         return diagnostic.fix(format!("a key with a similar name exists: `{best}`"), &marked, *best);

@@ -69,7 +69,8 @@ fn check_rows(layer: &Layer, keys: &SpeculationKeys, found: &mut Diagnostics) {
             let remark = format!("with topk 1 this is steps + 1 = {}", steps + 1);
             let diagnostic = layer.at(diagnostic, "speculation.draft_tokens", &remark);
             let diagnostic = layer.beside(diagnostic, "speculation.steps", "tokens drafted in a row");
-            let diagnostic = diagnostic.note("draft_tokens counts the root; SGLang would set it to steps + 1");
+            let diagnostic =
+                diagnostic.note("draft_tokens counts the root; SGLang would set it to steps + 1");
             found.push(match layer.place("speculation.draft_tokens") {
                 Some(place) => {
                     diagnostic.fix("make it fit the steps, or leave it out", place, (steps + 1).to_string())
@@ -101,7 +102,11 @@ pub(super) fn check_accept_length(layer: &Layer, found: &mut Diagnostics) {
     }
     let title = format!("accept length {length} is more than one verify pass can yield");
     let diagnostic = Diagnostic::error(Code::AcceptLength, title);
-    let remark = format!("at most {limit}: {} drafted token{} + 1 bonus token", limit - 1, if limit == 2 { "" } else { "s" });
+    let remark = format!(
+        "at most {limit}: {} drafted token{} + 1 bonus token",
+        limit - 1,
+        if limit == 2 { "" } else { "s" }
+    );
     let diagnostic = layer.at(diagnostic, "speculation.acceptance.accept_length", &remark);
     let diagnostic = match (keys.draft_tokens, keys.steps) {
         (Some(rows), _) if rows == limit => {

@@ -10,9 +10,11 @@ pub(super) fn check(layer: &Layer, found: &mut Diagnostics) {
     let (baseline, verify) = (&written.baseline, &written.speculation.verify);
     let batch = f64::from(written.workload.batch.unwrap_or(1));
 
-    let step = baseline.observed.time.map(|time| time.0.value).or_else(|| {
-        baseline.observed.throughput.map(|rate| Seconds::new(batch / rate.0.value.get()))
-    });
+    let step = baseline
+        .observed
+        .time
+        .map(|time| time.0.value)
+        .or_else(|| baseline.observed.throughput.map(|rate| Seconds::new(batch / rate.0.value.get())));
     parts(layer, "baseline", "decode step", step, baseline.observed.allreduce.as_ref(), found);
     let time = verify.observed.time.map(|time| time.0.value);
     parts(layer, "speculation.verify", "verify pass", time, verify.observed.allreduce.as_ref(), found);
@@ -20,7 +22,13 @@ pub(super) fn check(layer: &Layer, found: &mut Diagnostics) {
     both(layer, "baseline.time", "baseline.observed.throughput", "the decode step", found);
     both(layer, "baseline.time", "baseline.observed.time", "the decode step", found);
     both(layer, "speculation.verify.time", "speculation.verify.observed.time", "the verify pass", found);
-    both(layer, "speculation.draft_pass.time", "speculation.draft_pass.observed.time", "the draft passes", found);
+    both(
+        layer,
+        "speculation.draft_pass.time",
+        "speculation.draft_pass.observed.time",
+        "the draft passes",
+        found,
+    );
     for pass in ["baseline", "speculation.verify"] {
         let (supposed, measured) = (format!("{pass}.allreduce.time"), format!("{pass}.observed.allreduce"));
         both(layer, &supposed, &measured, "one all-reduce", found);
@@ -44,6 +52,7 @@ fn parts(
     }
     let title = format!("the all-reduces take {total}, longer than the {noun} of {whole}");
     let diagnostic = Diagnostic::error(Code::Parts, title);
+    let diagnostic = diagnostic.note("both are meant per pass, and measured in the same run");
     let remark = format!("part of the {noun}");
     let diagnostic = layer.at(diagnostic, &format!("{pass}.observed.allreduce.total"), &remark);
     let whole_key = ["time", "throughput"]

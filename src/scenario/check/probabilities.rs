@@ -34,7 +34,9 @@ pub(super) fn check(layer: &Layer, found: &mut Diagnostics) {
     if let Some(tree) = &keys.tree {
         let sum: f64 = tree.ranks.iter().sum();
         if sum > 1.0 + 1e-9 {
-            let title = format!("the branches of a tree exclude each other, and their probabilities add up to {sum:.3}");
+            let title = format!(
+                "the branches of a tree exclude each other, and their probabilities add up to {sum:.3}"
+            );
             let diagnostic = Diagnostic::error(Code::Probabilities, title);
             found.push(layer.at(diagnostic, &format!("{AT}.tree.ranks"), "must add up to at most 1"));
         }
@@ -47,7 +49,10 @@ fn check_one_kind(layer: &Layer, keys: &AcceptanceKeys, found: &mut Diagnostics)
     if kinds.len() < 2 {
         return;
     }
-    let title = format!("acceptance is described {} times", if kinds.len() == 2 { "two".to_owned() } else { kinds.len().to_string() });
+    let title = format!(
+        "acceptance is described {} times",
+        if kinds.len() == 2 { "two".to_owned() } else { kinds.len().to_string() }
+    );
     let mut diagnostic = Diagnostic::error(Code::AcceptanceKind, title);
     for (number, kind) in kinds.iter().enumerate() {
         if let Some(place) = layer.key(&format!("{AT}.{kind}")) {
@@ -69,7 +74,9 @@ fn check_falling(layer: &Layer, rates: &[f64], found: &mut Diagnostics) {
     let diagnostic = layer.at(diagnostic, &format!("{AT}.cumulative.{at}"), &remark);
     let diagnostic = diagnostic.note("a token is accepted only after all those before it");
     found.push(match layer.key(&format!("{AT}.cumulative")) {
-        Some(key) => diagnostic.fix("if each value is given that those before were accepted", key, "conditional"),
+        Some(key) => {
+            diagnostic.fix("if each value is given that those before were accepted", key, "conditional")
+        }
         None => diagnostic,
     });
 }

@@ -8,7 +8,7 @@ use crate::sourced::SPREAD_DEVIATIONS;
 use crate::units::{ParseUnitError, Unit, Written};
 
 /// What is wrong with a quantity, if anything.
-pub(super) fn fault(node: &Node, unit: Unit, schema: &Value) -> Option<Diagnostic> {
+pub(super) fn fault(node: &Node, unit: Unit, schema: &Value, key: &str) -> Option<Diagnostic> {
     let text = match &node.content {
         Content::Text(text) => text.clone(),
         Content::Number(text) => text.replace('_', ""),
@@ -21,7 +21,7 @@ pub(super) fn fault(node: &Node, unit: Unit, schema: &Value) -> Option<Diagnosti
         return Some(not_finite(&node.place));
     }
     match unit.parse(&text) {
-        Ok(written) => out_of_range(written, unit, node, schema),
+        Ok(written) => out_of_range(written, node, schema, key),
         Err(error) => Some(explained(&error, unit, node, &text, schema)),
     }
 }
@@ -72,7 +72,8 @@ fn missing_unit(unit: Unit, node: &Node, text: &str) -> Diagnostic {
 }
 
 fn unknown_unit(unit: Unit, place: &Place, suffix: &str) -> Diagnostic {
-    let known: Vec<&str> = unit.suffixes().iter().map(|(name, _)| *name).filter(|name| *name != "μs").collect();
+    let known: Vec<&str> =
+        unit.suffixes().iter().map(|(name, _)| *name).filter(|name| *name != "μs").collect();
     let marked = match place.text().rfind(suffix) {
         Some(at) => {
             let start = place.range.start + at;
@@ -88,7 +89,11 @@ fn unknown_unit(unit: Unit, place: &Place, suffix: &str) -> Diagnostic {
         "msec" | "millisecond" | "milliseconds" | "millis" => Some("ms"),
         "usec" | "microsecond" | "microseconds" => Some("us"),
         "tps" | "t/s" | "tokens/s" | "token/s" | "tok/sec" => Some("tok/s"),
-        lower => known.iter().find(|name| name.to_lowercase() == lower).copied().or_else(|| closest(suffix, known.iter().copied())),
+        lower => known
+            .iter()
+            .find(|name| name.to_lowercase() == lower)
+            .copied()
+            .or_else(|| closest(suffix, known.iter().copied())),
     };
     match spelled.filter(|word| known.contains(word)) {
         Some(word) => diagnostic.fix(format!("write `{word}`"), &marked, word),
@@ -101,21 +106,26 @@ pub(super) fn bounds(value: f64, schema: &Value) -> Option<String> {
     let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
     let (least, above, most) = (bound("minimum"), bound("exclusiveMinimum"), bound("maximum"));
     if let Some(limit) = above.filter(|limit| value <= *limit) {
-        return Some(if limit == 0.0 { "must be positive".to_owned() } else { format!("must be above {limit}") });
+        return Some(if limit == 0.0 {
+            "must be positive".to_owned()
+        } else {
+            format!("must be above {limit}")
+        });
     }
     match (least, most) {
-        (Some(least), Some(most)) if value < least || value > most => Some(format!("must lie between {least} and {most}")),
+        (Some(least), Some(most)) if value < least || value > most => {
+            Some(format!("must lie between {least} and {most}"))
+        }
         (Some(least), None) if value < least => Some(format!("must be at least {least}")),
         (None, Some(most)) if value > most => Some(format!("must be at most {most}")),
         _ => None,
     }
 }
 
-fn out_of_range(written: Written, unit: Unit, node: &Node, schema: &Value) -> Option<Diagnostic> {
+fn out_of_range(written: Written, node: &Node, schema: &Value, key: &str) -> Option<Diagnostic> {
     let place = &node.place;
     if let Some(rule) = bounds(written.value, schema) {
-        let title = format!("{} here {rule}", unit.noun());
-        return Some(Diagnostic::error(Code::OutOfRange, title).at(place, rule));
+        return Some(Diagnostic::error(Code::OutOfRange, format!("`{key}` {rule}")).at(place, ""));
     }
     let reach = SPREAD_DEVIATIONS * written.deviation?;
     if written.value - reach <= 0.0 {
@@ -144,7 +154,11 @@ pub(super) fn not_finite(place: &Place) -> Diagnostic {
 /// Text for a title, cut where it is long.
 pub(super) fn shortened(text: &str) -> String {
     let line = text.lines().next().unwrap_or("");
-    if line.chars().count() > 40 { format!("{}...", line.chars().take(40).collect::<String>()) } else { line.to_owned() }
+    if line.chars().count() > 40 {
+        format!("{}...", line.chars().take(40).collect::<String>())
+    } else {
+        line.to_owned()
+    }
 }
 
 /// `such as 30 ms`, from the schema's examples.

@@ -44,9 +44,10 @@ pub(super) fn kind(layer: &Layer, found: &mut Diagnostics) -> Kind {
             Some(key) => diagnostic.at(key, "nothing says how many drafted tokens are accepted"),
             None => diagnostic,
         };
-        found.push(diagnostic.help(
-            "give what your server logs: `acceptance: { accept_length: 2.0 }` under `speculation`",
-        ));
+        found
+            .push(diagnostic.help(
+                "give what your server logs: `acceptance: { accept_length: 2.0 }` under `speculation`",
+            ));
     }
     kind
 }
@@ -78,7 +79,8 @@ fn modelled(layer: &Layer, found: &mut Diagnostics) {
     } else if shape.topk > 1 {
         diagnostic.help("with topk above 1 give both `steps` and `draft_tokens`")
     } else {
-        diagnostic.help("write, for instance, `steps: 3`; SGLang's usual setting is 3-1-4, vLLM's k is `steps`")
+        diagnostic
+            .help("write, for instance, `steps: 3`; SGLang's usual setting is 3-1-4, vLLM's k is `steps`")
     });
 }
 
@@ -125,7 +127,9 @@ pub(super) fn unused_part(layer: &Layer) -> Option<String> {
         (None, Some(_)) => ("model", "hardware"),
         _ => return None,
     };
-    Some(format!("`{given}` is not used, because `{other}` is not given: the answer is arithmetic on what was observed"))
+    Some(format!(
+        "`{given}` is not used, because `{other}` is not given: the answer is arithmetic on what was observed"
+    ))
 }
 
 fn list(keys: &[&str]) -> String {

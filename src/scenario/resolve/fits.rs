@@ -39,8 +39,9 @@ impl Resolver<'_, '_> {
             ("decode_context", parallel.decode_context),
         ];
         for (key, size) in within {
-            if parallel.tensor % size != 0 {
-                let title = format!("`{key}` {size} does not divide the {} ranks of `tensor`", parallel.tensor);
+            if !parallel.tensor.is_multiple_of(size) {
+                let title =
+                    format!("`{key}` {size} does not divide the {} ranks of `tensor`", parallel.tensor);
                 let diagnostic = Diagnostic::error(Code::TensorParallel, title);
                 let diagnostic = layer.at(diagnostic, &format!("parallel.{key}"), "must divide `tensor`");
                 self.found.push(layer.beside(diagnostic, "parallel.tensor", ""));
@@ -51,18 +52,22 @@ impl Resolver<'_, '_> {
     fn check_heads(&mut self, layer: &Layer, model: &Model, parallel: Parallelism) {
         let ranks = (parallel.tensor / parallel.data_attention.max(1)).max(1);
         let uneven = model.layers.iter().find_map(|group| match &group.layer.attention {
-            Attention::Gqa(gqa) if gqa.heads % ranks != 0 => Some((gqa.heads, "query heads")),
-            Attention::Gqa(gqa) if gqa.kv_heads % ranks != 0 && ranks % gqa.kv_heads.max(1) != 0 => {
+            Attention::Gqa(gqa) if !gqa.heads.is_multiple_of(ranks) => Some((gqa.heads, "query heads")),
+            Attention::Gqa(gqa) if uneven_pair(gqa.kv_heads, ranks) => {
                 Some((gqa.kv_heads, "key/value heads"))
             }
-            Attention::Mla(mla) if mla.heads % ranks != 0 => Some((mla.heads, "query heads")),
-            Attention::Linear(linear) if linear.value_heads % ranks != 0 => Some((linear.value_heads, "value heads")),
+            Attention::Mla(mla) if !mla.heads.is_multiple_of(ranks) => Some((mla.heads, "query heads")),
+            Attention::Linear(linear) if !linear.value_heads.is_multiple_of(ranks) => {
+                Some((linear.value_heads, "value heads"))
+            }
             _ => None,
         });
         let Some((heads, noun)) = uneven else { return };
-        let title = format!("tensor-parallel size {ranks} does not divide the {heads} {noun} of {}", model.name);
+        let title =
+            format!("tensor-parallel size {ranks} does not divide the {heads} {noun} of {}", model.name);
         let diagnostic = Diagnostic::error(Code::TensorParallel, title);
-        let sizes: Vec<String> = (1..=heads).filter(|n| heads % n == 0 && *n <= 16).map(|n| n.to_string()).collect();
+        let sizes: Vec<String> =
+            (1..=heads).filter(|n| heads % n == 0 && *n <= 16).map(|n| n.to_string()).collect();
         let remark = format!("sizes that do: {}", sizes.join(", "));
         let diagnostic = match layer.place("parallel.tensor") {
             Some(place) => diagnostic.at(place, remark),
@@ -95,14 +100,18 @@ impl Resolver<'_, '_> {
         let diagnostic = layer.at(diagnostic, "model", &remark);
         let diagnostic = layer.beside(diagnostic, "hardware", &format!("{memory} a GPU"));
         let diagnostic = if kv.get() > weights.get() {
-            layer.beside(diagnostic, "workload.context", &format!("{batch} request{} of this length", if batch == 1 { "" } else { "s" }))
+            layer.beside(
+                diagnostic,
+                "workload.context",
+                &format!("{batch} request{} of this length", if batch == 1 { "" } else { "s" }),
+            )
         } else {
             layer.beside(diagnostic, "parallel.tensor", "")
         };
         let help = if weights.get() > memory.get() {
             format!(
                 "use at least {} GPUs, or narrower weights such as `model: {{ preset: {}, weights: int4-g128 }}`",
-                (self.library.resident(model).get() / memory.get()).ceil(),
+                (self.library.resident(model).get() / memory.get()).ceil().max(1.0).log2().ceil().exp2(),
                 model.name
             )
         } else {
@@ -110,6 +119,11 @@ impl Resolver<'_, '_> {
         };
         self.found.push(diagnostic.help(help));
     }
+}
+
+/// Whether heads can be neither divided evenly among ranks nor repeated evenly on them.
+fn uneven_pair(heads: u32, ranks: u32) -> bool {
+    !heads.is_multiple_of(ranks) && !ranks.is_multiple_of(heads.max(1))
 }
 
 /// Among how many GPUs the KV cache of one request is divided: KV heads as far as they go, a latent cache only by position.

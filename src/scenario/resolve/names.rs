@@ -60,9 +60,10 @@ impl<'a> Names<'a> {
             return Some(Arc::clone(known));
         }
         let hardware = match &named {
-            Named::Preset(name) => self.library.hardware(name).ok_or_else(|| {
-                Box::new(unknown("hardware", name, place, &self.library.hardware_names()))
-            }),
+            Named::Preset(name) => self
+                .library
+                .hardware(name)
+                .ok_or_else(|| Box::new(unknown("hardware", name, place, &self.library.hardware_names()))),
             Named::File(path) => read_yaml(path, place).and_then(|content| {
                 let reader = self.library.hardware_file(&path.display().to_string(), &content);
                 reader.map_err(|why| Box::new(unusable("hardware", path, &why, place)))
@@ -76,22 +77,15 @@ impl<'a> Names<'a> {
     pub(super) fn calibration(
         &mut self,
         layer: &Layer,
-        hardware: &Hardware,
+        hardware: Option<&Hardware>,
         notes: &mut Vec<String>,
         found: &mut Diagnostics,
     ) -> Option<Arc<Calibration>> {
         let place = layer.place("calibration");
-        let default = self.library.default_calibration(hardware);
-        let name = layer.written.calibration.clone().unwrap_or_else(|| {
-            let note = match &default {
-                Some(name) => format!("calibration not given: {name}, which belongs to {}", hardware.name),
-                None => format!("{} has no calibration: the roofline answers alone", hardware.name),
-            };
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-            default.clone().unwrap_or_else(|| "none".to_owned())
-        });
+        let name = match &layer.written.calibration {
+            Some(name) => name.clone(),
+            None => self.default_calibration(hardware?, notes),
+        };
         let named = named(&name, place, |name| name == "none" || self.library.calibration(name).is_some());
         if let Some(known) = self.calibration.get(&named.key()) {
             return Some(Arc::clone(known));
@@ -114,12 +108,23 @@ impl<'a> Names<'a> {
         Some(calibration)
     }
 
+    fn default_calibration(&self, hardware: &Hardware, notes: &mut Vec<String>) -> String {
+        let default = self.library.default_calibration(hardware);
+        let note = match &default {
+            Some(name) => format!("calibration not given: {name}, which belongs to {}", hardware.name),
+            None => format!("{} has no calibration: the roofline answers alone", hardware.name),
+        };
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+        default.unwrap_or_else(|| "none".to_owned())
+    }
+
     pub(super) fn model(&mut self, layer: &Layer, found: &mut Diagnostics) -> Option<Arc<Model>> {
         let (name, place, formats, is_path) = match layer.written.model.as_ref()? {
             ModelChoice::Name(name) => (name, layer.place("model"), Formats::default(), None),
             ModelChoice::Keys(keys) => {
-                let formats =
-                    Formats { weights: keys.weights.map(Into::into), kv: keys.kv.map(Into::into) };
+                let formats = Formats { weights: keys.weights.map(Into::into), kv: keys.kv.map(Into::into) };
                 match (&keys.preset, &keys.config) {
                     (Some(name), None) => (name, layer.place("model.preset"), formats, Some(false)),
                     (None, Some(path)) => (path, layer.place("model.config"), formats, Some(true)),
@@ -140,9 +145,10 @@ impl<'a> Names<'a> {
             return Some(Arc::clone(known));
         }
         let model = match &named {
-            Named::Preset(name) => self.library.model(name, formats).ok_or_else(|| {
-                Box::new(unknown("model", name, place, &self.library.model_names()))
-            }),
+            Named::Preset(name) => self
+                .library
+                .model(name, formats)
+                .ok_or_else(|| Box::new(unknown("model", name, place, &self.library.model_names()))),
             Named::File(path) => read_text(path, place).and_then(|text| {
                 let reader = self.library.model_file(&path.display().to_string(), &text, formats);
                 reader.map_err(|why| Box::new(unusable("model", path, &why, place)))
@@ -164,9 +170,10 @@ impl<'a> Names<'a> {
             return Some(Arc::clone(known));
         }
         let draft = match &named {
-            Named::Preset(name) => self.library.draft(name).ok_or_else(|| {
-                Box::new(unknown("draft", name, place, &self.library.draft_names()))
-            }),
+            Named::Preset(name) => self
+                .library
+                .draft(name)
+                .ok_or_else(|| Box::new(unknown("draft", name, place, &self.library.draft_names()))),
             Named::File(path) => read_text(path, place).and_then(|text| {
                 let reader = self.library.draft_file(&path.display().to_string(), &text);
                 reader.map_err(|why| Box::new(unusable("draft", path, &why, place)))
@@ -177,7 +184,12 @@ impl<'a> Names<'a> {
         Some(draft)
     }
 
-    pub(super) fn mtp(&mut self, layer: &Layer, model: &Model, found: &mut Diagnostics) -> Option<Arc<Draft>> {
+    pub(super) fn mtp(
+        &mut self,
+        layer: &Layer,
+        model: &Model,
+        found: &mut Diagnostics,
+    ) -> Option<Arc<Draft>> {
         let Some(draft) = self.library.mtp(model) else {
             let title = format!("{} brings no multi-token-prediction module", model.name);
             let diagnostic = Diagnostic::error(Code::Contradiction, title);
@@ -232,15 +244,22 @@ fn unusable(key: &str, path: &Path, why: &str, place: Option<&Place>) -> Diagnos
 
 fn unknown(key: &str, name: &str, place: Option<&Place>, names: &[String]) -> Diagnostic {
     let title = format!("no {key} preset is called `{name}`");
-    let diagnostic = marked(Diagnostic::error(Code::UnknownName, title), place, "neither a preset nor a file");
+    let diagnostic =
+        marked(Diagnostic::error(Code::UnknownName, title), place, "neither a preset nor a file");
     let near = similar(name, names.iter().map(String::as_str));
     match (near.as_slice(), place) {
         ([first, ..], Some(place)) => {
             let all = near.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-            let noun = if near.len() == 1 { "a preset with a similar name exists" } else { "presets with similar names exist" };
+            let noun = if near.len() == 1 {
+                "a preset with a similar name exists"
+            } else {
+                "presets with similar names exist"
+            };
             diagnostic.fix(format!("{noun}: {all}"), place, *first)
         }
-        _ => diagnostic.help("`specplan explain presets` lists all presets; a path needs a slash, as in `./my-box.yaml`"),
+        _ => diagnostic.help(
+            "`specplan explain presets` lists all presets; a path needs a slash, as in `./my-box.yaml`",
+        ),
     }
 }
 

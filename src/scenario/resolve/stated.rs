@@ -8,9 +8,11 @@ use crate::units::{Seconds, TokensPerSecond};
 pub(super) fn stated(written: &Written) -> Stated {
     let (baseline, speculation) = (&written.baseline, &written.speculation);
     let batch = f64::from(written.workload.batch.unwrap_or(1));
-    let step = baseline.observed.time.map(value).or_else(|| {
-        baseline.observed.throughput.map(|throughput| step_time(throughput.0, batch))
-    });
+    let step = baseline
+        .observed
+        .time
+        .map(value)
+        .or_else(|| baseline.observed.throughput.map(|throughput| step_time(throughput.0, batch)));
     Stated {
         baseline: pass(baseline.time, &baseline.allreduce, step, baseline.observed.allreduce.as_ref()),
         verify: pass(

@@ -76,7 +76,9 @@ fn what_is_no_file_of_text_is_refused() {
     assert_eq!(code(&faults), Some(Code::Unreadable));
     assert!(faults.to_string().contains("line 2"), "{faults}");
     assert_eq!(code(&refused(&[0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0])), Some(Code::Syntax));
-    for text in ["just words", "- a\n- list\n", "42", "true", "\"\"", "? {a: b}\n: c\n", "a: *b", "a: 1\n---\nb: 2\n"] {
+    for text in
+        ["just words", "- a\n- list\n", "42", "true", "\"\"", "? {a: b}\n: c\n", "a: *b", "a: 1\n---\nb: 2\n"]
+    {
         assert!(!refused(text.as_bytes()).is_empty(), "{text}");
     }
 }

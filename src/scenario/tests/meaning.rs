@@ -83,7 +83,8 @@ fn all_reduce_keys_and_variables_make_the_policy_of_a_pass() {
     let policy = &setup.baseline.policy;
     assert_eq!((policy.backend, policy.protocol), (Some(Backend::Nccl), Some(Protocol::Ll128)));
     assert_eq!(setup.verify.policy.opt_in, [Backend::OneShot]);
-    let variable = |policy: &crate::collective::Policy, name: &str| policy.environment.variables[name].clone();
+    let variable =
+        |policy: &crate::collective::Policy, name: &str| policy.environment.variables[name].clone();
     assert_eq!(variable(policy, "NCCL_PROTO"), "LL");
     assert_eq!(variable(policy, "NCCL_MIN_NCHANNELS"), "8");
     assert_eq!(variable(&setup.draft_pass.policy, "NCCL_PROTO"), "Simple");
@@ -121,7 +122,8 @@ fn n_gram_lookup_has_rows_of_its_own_and_no_draft() {
 #[test]
 fn an_acceptance_file_is_read_relative_to_the_scenario() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    std::fs::write(folder.path().join("accept.yaml"), "source: a log\nacceptance: { rate: 0.4 }\n").expect("a file");
+    std::fs::write(folder.path().join("accept.yaml"), "source: a log\nacceptance: { rate: 0.4 }\n")
+        .expect("a file");
     let text = MODELLED.replace("cumulative: [0.65, 0.4, 0.24]", "file: accept.yaml");
     std::fs::write(folder.path().join("scenario.yaml"), text).expect("a file");
     let path = folder.path().join("scenario.yaml");

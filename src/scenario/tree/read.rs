@@ -58,8 +58,9 @@ pub fn read_text(path: &Path, named_at: Option<&Place>) -> Result<String, Box<Di
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let line = 1 + error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
-        let title = format!("`{shown}` is not UTF-8 text: byte {at}, in line {line}, belongs to no character");
+        let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
+        let title =
+            format!("`{shown}` is not UTF-8 text: byte {at}, in line {line}, belongs to no character");
         fault(Code::Unreadable, title, "named here")
     })
 }
@@ -83,5 +84,8 @@ fn neighbour(path: &Path) -> Option<String> {
 
 /// A text with a name, for [`super::parse`].
 pub(super) fn is_blank(source: &SourceText) -> bool {
-    source.text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#') || line.trim() == "---")
+    source
+        .text
+        .lines()
+        .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#') || line.trim() == "---")
 }

@@ -166,7 +166,9 @@ impl<'de> Deserialize<'de> for EnvironmentValue {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match serde_json::Value::deserialize(deserializer)? {
             serde_json::Value::String(text) => Ok(Self(text)),
-            value @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_)) => Ok(Self(value.to_string())),
+            value @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_)) => {
+                Ok(Self(value.to_string()))
+            }
             _ => Err(D::Error::custom("a text or a number is expected")),
         }
     }
