@@ -27,3 +27,6 @@ pub use setup::{
     Common, Method, ModelledSetup, ObservedAllreduce, ObservedSetup, PassSettings, Setup, Stated, StatedPass,
     WhatIf,
 };
+
+#[cfg(test)]
+mod tests;

@@ -84,8 +84,8 @@ impl Code {
     /// The paragraph that `specplan explain S003` prints.
     pub fn explanation(self) -> String {
         let Entry { title, what, example, fix, .. } = self.entry();
-        let example = example.lines().map(|line| format!("    {line}\n")).collect::<String>();
-        format!("{self}: {title}\n\n{what}\n\nExample:\n\n{example}\n{fix}\n")
+        let example: Vec<String> = example.lines().map(|line| format!("    {line}")).collect();
+        format!("{self}: {title}\n\n{what}\n\nExample:\n\n{}\n\n{fix}\n", example.join("\n"))
     }
 }
 

@@ -49,8 +49,14 @@ impl Diagnostics {
                 (place.source.kind, file, place.range.start)
             })
         });
-        self.list.dedup();
-        self
+        let mut kept: Vec<Diagnostic> = Vec::with_capacity(self.list.len());
+        for diagnostic in self.list {
+            // Equal ones have equal places, so they stand close together.
+            if !kept.iter().rev().take(16).any(|other| *other == diagnostic) {
+                kept.push(diagnostic);
+            }
+        }
+        Self { list: kept }
     }
 
     /// `Ok` where nothing is wrong, else the sorted collection.

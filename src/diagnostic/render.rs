@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Patch, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 
 use super::collected::Diagnostics;
 use super::message::{Diagnostic, Edit, Label, LabelKind, Severity};
@@ -25,7 +25,9 @@ pub fn render_all(diagnostics: &Diagnostics, colour: bool) -> String {
     }
     let more = diagnostics.list.len().saturating_sub(MOST);
     if more > 0 {
-        text.push_str(&format!("and {more} more\n\n"));
+        text.push_str("and ");
+        text.push_str(&more.to_string());
+        text.push_str(" more\n\n");
     }
     text.pop();
     text
@@ -51,7 +53,7 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
     }
     let mut groups = vec![group];
     if let Some(help) = &diagnostic.help {
-        if help.edits.is_empty() {
+        if help.edits.is_empty() || too_long_to_show(&help.edits) {
             let group = groups.pop().expect("the group was just made");
             groups.push(group.element(Level::HELP.message(help.text.as_str())));
         } else {
@@ -91,10 +93,15 @@ fn with_labels<'a>(group: Group<'a>, labels: &[&'a Label]) -> Group<'a> {
     }
     match source.kind {
         SourceKind::File => group.element(snippet.path(source.name.as_str())),
-        SourceKind::CommandLine => {
-            group.element(Origin::path(source.name.as_str())).element(snippet.line_numbering(false))
-        }
+        SourceKind::CommandLine => group.element(snippet.section(source.name.as_str()).line_numbering(false)),
     }
+}
+
+/// Lines after an edit are drawn whole, so those of a file without line breaks are left out.
+fn too_long_to_show(edits: &[Edit]) -> bool {
+    let source = edits[0].place.source.as_ref();
+    let window = Window::around(source, edits.iter().map(|edit| &edit.place.range));
+    window.text.lines().any(|line| line.len() > 2 * WIDTH)
 }
 
 fn patched(edits: &[Edit]) -> Snippet<'_, Patch<'_>> {

@@ -97,7 +97,9 @@ fn read(source: &Arc<SourceText>, range: Range<usize>, found: &mut Diagnostics) 
         let high = parts.next().unwrap_or("");
         let count = parts.next().unwrap_or("");
         let scale = parts.next().unwrap_or("");
-        let count_place = Place::new(source, at(low.len() + 3 + high.len()..rest.len()));
+        let behind = low.len() + 2 + high.len();
+        let count_start = if count.is_empty() { 0 } else { behind + 1 };
+        let count_place = Place::new(source, at(count_start..rest.len()));
         let Some(points) = count.trim().parse().ok().filter(|points| (2..=MOST_POINTS).contains(points))
         else {
             let remark = format!("a whole number from 2 to {MOST_POINTS}");

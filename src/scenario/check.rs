@@ -11,16 +11,20 @@ mod quantity;
 mod shape;
 
 pub(super) use dotted::check_dotted;
-pub(super) use draft::{DraftShape, draft_shape};
+pub(super) use draft::draft_shape;
 pub(super) use probabilities::acceptance_kinds;
-pub(super) use shape::{check_shape, check_value};
+pub(super) use shape::check_shape;
 
 use super::layer::Layer;
 use crate::diagnostic::Diagnostics;
 
-/// Whether the values of a layer go together.
-pub(super) fn check_values(layer: &Layer, found: &mut Diagnostics) {
+/// Whether the values of a layer go together. A variation that leaves the acceptance alone keeps the law of the base,
+/// which is told for another shape where that changes, so its `acceptance` is not held against the shape.
+pub(super) fn check_values(layer: &Layer, own_acceptance: bool, found: &mut Diagnostics) {
     draft::check(layer, found);
-    probabilities::check(layer, found);
     observed::check(layer, found);
+    if own_acceptance {
+        draft::check_accept_length(layer, found);
+        probabilities::check(layer, found);
+    }
 }

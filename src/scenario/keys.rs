@@ -91,7 +91,11 @@ pub(super) fn kind(field: &'static Value) -> String {
             let names: Vec<_> = types.iter().filter_map(Value::as_str).map(type_name).collect();
             names.join(" or ")
         }
-        Value::String(name) if name == "array" => format!("list of {}", kind(&node["items"])),
+        Value::String(name) if name == "array" => match kind(&node["items"]).as_str() {
+            "text" => "list of texts".to_owned(),
+            one @ ("number" | "map") => format!("list of {one}s"),
+            words => format!("list of {words}"),
+        },
         Value::String(name) => type_name(name).to_owned(),
         _ => "any value".to_owned(),
     }
@@ -119,8 +123,7 @@ mod tests {
                 || doc.kind.starts_with("list of")
                 || doc.path.ends_with('*')
                 || doc.path.contains("acceptance.")
-                || doc.path.ends_with(".count")
-                || doc.path.ends_with(".total")
+                || ["count", "total"].contains(&doc.path.rsplit('.').next().unwrap_or(""))
                 || ["speculation.method", "model.preset", "model.config", "what_if[].set"]
                     .contains(&doc.path.as_str());
             assert!(doc.default.is_some() || map_or_needed, "{} states no default", doc.path);
@@ -135,7 +138,7 @@ mod tests {
         assert_eq!(kind("baseline.execution"), Some("graph | eager"));
         assert_eq!(kind("workload.batch"), Some("whole number"));
         assert_eq!(kind("model"), Some("text or map"));
-        assert_eq!(kind("speculation.acceptance.cumulative"), Some("list of number"));
+        assert_eq!(kind("speculation.acceptance.cumulative"), Some("list of numbers"));
         assert_eq!(kind("environment.*"), Some("text or number or true or false"));
     }
 }

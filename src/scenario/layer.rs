@@ -20,6 +20,20 @@ impl Layer {
     /// Checks a tree and reads it; what is wrong is added to `found`, and the rest is read nevertheless, so that
     /// all faults of a file are found at once.
     pub(super) fn read(tree: Node, found: &mut Diagnostics) -> Self {
+        let layer = Self::typed(tree, found);
+        check_values(&layer, true, found);
+        layer
+    }
+
+    /// The same for a variation of `base`.
+    pub(super) fn read_variation(tree: Node, base: &Self, found: &mut Diagnostics) -> Self {
+        let layer = Self::typed(tree, found);
+        let same = layer.written.speculation.acceptance == base.written.speculation.acceptance;
+        check_values(&layer, !same, found);
+        layer
+    }
+
+    fn typed(tree: Node, found: &mut Diagnostics) -> Self {
         let mut shape = Diagnostics::default();
         let json = check_shape(&tree, &mut shape);
         let written = read_value(json).unwrap_or_else(|error| {
@@ -30,9 +44,7 @@ impl Layer {
             Written::default()
         });
         found.extend(shape);
-        let layer = Self { tree, written };
-        check_values(&layer, found);
-        layer
+        Self { tree, written }
     }
 
     /// Where the value of a dotted key is written.

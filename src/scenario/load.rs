@@ -1,6 +1,6 @@
 //! From files and overrides to a scenario whose names and values are right.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::axis;
 use super::check::check_dotted;
@@ -78,7 +78,8 @@ pub(super) fn read(path: &Path, overrides: &Overrides) -> Result<(Scenario, Diag
         }
     }
     let base = Layer::read(tree, &mut found);
-    let variation = (!right.is_empty()).then(|| Layer::read(varied(&base.tree, &right), &mut found));
+    let variation =
+        (!right.is_empty()).then(|| Layer::read_variation(varied(&base.tree, &right), &base, &mut found));
     let what_ifs = what_ifs(&base, variation.as_ref().unwrap_or(&base), &mut found);
     axis::check(&base, &mut found);
     let scenario = Scenario {
@@ -111,15 +112,14 @@ fn read_layers(path: &Path, found: &mut Diagnostics) -> Result<Node, Diagnostics
         };
         seen.push(path.canonicalize().unwrap_or_else(|_| path.clone()));
         let tree = parse(&SourceText::file(path.display().to_string(), text)).map_err(|fault| *fault)?;
-        if let Some(entry) = tree.entry("extends") {
-            if let Some(name) = entry.value.text() {
-                let below = beside(&path, name);
-                let identity = below.canonicalize().unwrap_or_else(|_| below.clone());
-                if seen.contains(&identity) || seen.len() >= LONGEST_CHAIN {
-                    found.push(circle(&entry.value, seen.len()));
-                } else {
-                    next = Some((below, Some(entry.value.place.clone())));
-                }
+        let named = tree.at("extends");
+        if let Some((node, name)) = named.and_then(|node| Some((node, node.text()?))) {
+            let below = beside(&path, name);
+            let identity = below.canonicalize().unwrap_or_else(|_| below.clone());
+            if seen.contains(&identity) || seen.len() >= LONGEST_CHAIN {
+                found.push(circle(node, seen.len()));
+            } else {
+                next = Some((below, Some(node.place.clone())));
             }
         }
         layers.push(tree);
@@ -139,13 +139,17 @@ fn circle(named: &Node, files: usize) -> Diagnostic {
         "scenarios extend one another in a circle".to_owned()
     };
     let remark = if files >= LONGEST_CHAIN { "the chain is cut here" } else { "this file was already read" };
-    Diagnostic::error(Code::ExtendsCycle, title).at(&named.place, remark)
+    Diagnostic::error(Code::ExtendsCycle, title)
+        .at(&named.place, remark)
+        .help("put what is common into a file that extends nothing")
 }
 
 /// A path that a file names, relative to the folder of that file.
 pub(super) fn beside(file: &Path, name: &str) -> PathBuf {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && Path::new(name).is_relative() => folder.join(name),
+    let path = match file.parent() {
+        Some(folder) if Path::new(name).is_relative() => folder.join(name),
         _ => PathBuf::from(name),
-    }
+    };
+    // Without `.` in the middle: `scenarios/./box.yaml` reads badly in messages.
+    path.components().filter(|part| *part != Component::CurDir).collect()
 }

@@ -12,6 +12,9 @@ pub struct Overrides {
     pub unset: Vec<String>,
 }
 
+/// The value that a report shows for a removed key.
+pub(super) const REMOVED: &str = "(removed)";
+
 /// A dotted key and where it is written.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DottedKey {
@@ -50,7 +53,7 @@ impl Parsed {
             let (key, value) = argument.split_once('=').unwrap_or((argument, ""));
             (key.trim().to_owned(), value.trim().to_owned())
         });
-        let unset = overrides.unset.iter().map(|key| (key.trim().to_owned(), "(removed)".to_owned()));
+        let unset = overrides.unset.iter().map(|key| (key.trim().to_owned(), REMOVED.to_owned()));
         set.chain(unset).collect()
     }
 }

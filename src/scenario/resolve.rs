@@ -16,7 +16,7 @@ use super::check::draft_shape;
 use super::layer::Layer;
 use super::library::{Library, Shape};
 use super::load::{Scenario, Variation, read};
-use super::overrides::Overrides;
+use super::overrides::{Overrides, REMOVED, observed_key};
 use super::setup::{Common, Method, ModelledSetup, ObservedSetup, PassSettings, Setup, WhatIf};
 use super::written::Written;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -76,10 +76,10 @@ pub fn open(
 fn resolve_into(scenario: &Scenario, library: &dyn Library, found: &mut Diagnostics) -> Option<Loaded> {
     let mut resolver = Resolver { names: Names::new(library), library, notes: Vec::new(), found };
     let kind = complete::kind(&scenario.base, resolver.found);
-    let base = resolver.base(scenario, kind?);
+    let base = resolver.base(scenario, kind);
     let notes = std::mem::take(&mut resolver.notes);
     let origin = base.as_ref().map(Origin::of);
-    let variation = scenario.variation.as_ref().map(|layer| resolver.varied(scenario, layer, origin));
+    let variation = scenario.variation.as_ref().map(|layer| resolver.overridden(scenario, layer, origin));
     let what_ifs: Vec<Option<WhatIf>> =
         scenario.what_ifs.iter().map(|what_if| resolver.what_if(scenario, what_if, origin)).collect();
     Some(Loaded {
@@ -144,6 +144,16 @@ impl Resolver<'_, '_> {
         Some(Setup::Observed(ObservedSetup { common }))
     }
 
+    /// The variation that the command line asks for.
+    fn overridden(&mut self, scenario: &Scenario, layer: &Layer, origin: Option<Origin>) -> Option<Setup> {
+        if !origin?.modelled {
+            let set: Vec<_> =
+                scenario.overrides.iter().filter(|(key, _)| !changes_base(scenario, key)).cloned().collect();
+            self.needs_no_model(layer, &set)?;
+        }
+        self.varied(scenario, layer, origin)
+    }
+
     fn what_if(
         &mut self,
         scenario: &Scenario,
@@ -151,19 +161,22 @@ impl Resolver<'_, '_> {
         origin: Option<Origin>,
     ) -> Option<WhatIf> {
         if !origin?.modelled {
-            self.needs_no_model(variation)?;
+            self.needs_no_model(&variation.layer, &variation.set)?;
         }
         let setup = self.varied(scenario, &variation.layer, origin)?;
         Some(WhatIf { name: variation.name.clone(), set: variation.set.clone(), setup })
     }
 
     /// Without a hardware model only times and acceptance can be varied.
-    fn needs_no_model(&mut self, variation: &Variation) -> Option<()> {
-        let needs = |path: &str| !(path.ends_with(".time") || path.starts_with("speculation.acceptance"));
-        let Some((path, _)) = variation.set.iter().find(|(path, _)| needs(path)) else { return Some(()) };
+    fn needs_no_model(&mut self, layer: &Layer, set: &[(String, String)]) -> Option<()> {
+        let needs = |path: &str| {
+            let last = path.rsplit('.').next();
+            last != Some("time") && !path.starts_with("speculation.acceptance") && path != "name"
+        };
+        let Some((path, _)) = set.iter().find(|(path, _)| needs(path)) else { return Some(()) };
         let title = format!("what follows from `{path}` cannot be predicted without `hardware` and `model`");
-        let diagnostic = Diagnostic::error(Code::Incomplete, title);
-        let diagnostic = match variation.layer.key(path) {
+        let diagnostic = Diagnostic::error(Code::Override, title);
+        let diagnostic = match layer.key(path) {
             Some(place) => diagnostic.at(place, "needs a hardware model"),
             None => diagnostic,
         };
@@ -182,10 +195,8 @@ impl Resolver<'_, '_> {
         let written = &layer.written;
         let hardware = self.names.hardware(layer, self.found);
         let model = self.names.model(layer, self.found);
-        let calibration = hardware
-            .as_deref()
-            .and_then(|hardware| self.names.calibration(layer, hardware, &mut self.notes, self.found));
-        let draft = model.as_deref().map(|model| self.draft(layer, model));
+        let calibration = self.names.calibration(layer, hardware.as_deref(), &mut self.notes, self.found);
+        let draft = self.draft(layer, model.as_deref());
         let (hardware, model) = (hardware?, model?);
         let parallel = self.parallel(written, hardware.count);
         let context = self.context(written);
@@ -201,7 +212,7 @@ impl Resolver<'_, '_> {
             common: self.common(scenario, layer, acceptance?),
             hardware,
             calibration: calibration?,
-            draft: draft??,
+            draft,
             model,
             runtime,
             parallel,
@@ -214,12 +225,12 @@ impl Resolver<'_, '_> {
         Some(Setup::Modelled(Box::new(setup)))
     }
 
-    /// The drafter; the outer `None` where one is needed and missing.
-    fn draft(&mut self, layer: &Layer, model: &Model) -> Option<Option<Arc<Draft>>> {
+    /// The drafter; none where the method needs none, or where one is missing, which is then among the faults.
+    fn draft(&mut self, layer: &Layer, model: Option<&Model>) -> Option<Arc<Draft>> {
         match layer.written.speculation.method.map(Method::from)? {
-            Method::Ngram | Method::Unstated => Some(None),
-            Method::Mtp => self.names.mtp(layer, model, self.found).map(Some),
-            Method::Eagle3 | Method::DraftModel => self.names.draft(layer, self.found).map(Some),
+            Method::Ngram | Method::Unstated => None,
+            Method::Mtp => self.names.mtp(layer, model?, self.found),
+            Method::Eagle3 | Method::DraftModel => self.names.draft(layer, self.found),
         }
     }
 
@@ -238,6 +249,11 @@ impl Resolver<'_, '_> {
             stated: stated::stated(written),
         }
     }
+}
+
+/// Whether an override changes the base itself: what was observed, and what is removed.
+fn changes_base(scenario: &Scenario, key: &str) -> bool {
+    observed_key(key) || scenario.overrides.iter().any(|(other, value)| other == key && value == REMOVED)
 }
 
 /// The title, or the file's name without its ending.

@@ -43,7 +43,7 @@ pub(super) fn child(node: &'static Value, key: &str) -> Option<&'static Value> {
     let node = map_form(node);
     match node.get("properties").and_then(|keys| keys.get(key)) {
         Some(found) => Some(found),
-        None => node.get("additionalProperties").filter(|free| free.is_object()),
+        None => node.get("additionalProperties").filter(|free| **free != Value::Bool(false)),
     }
 }
 

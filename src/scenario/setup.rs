@@ -13,6 +13,7 @@ use crate::speculation::Acceptance;
 use crate::units::{Seconds, TokensPerSecond};
 
 /// What a solver needs.
+#[allow(clippy::large_enum_variant, reason = "there are a handful of setups, and most are modelled")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Setup {
     /// The observed numbers alone answer the question: no hardware or model was given.

@@ -3,7 +3,7 @@
 use super::check::check_dotted;
 use super::layer::Layer;
 use super::load::Variation;
-use super::overrides::{DottedKey, observed_key};
+use super::overrides::{DottedKey, REMOVED, observed_key};
 use super::tree::{Content, Entry, Node, set, unset};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
@@ -45,10 +45,10 @@ pub(super) fn what_ifs(base: &Layer, under: &Layer, found: &mut Diagnostics) -> 
     let Some(Content::List(items)) = base.tree.at("what_if").map(|node| &node.content) else {
         return Vec::new();
     };
-    items.iter().filter_map(|item| what_if(item, under, found)).collect()
+    items.iter().filter_map(|item| what_if(item, base, under, found)).collect()
 }
 
-fn what_if(item: &Node, under: &Layer, found: &mut Diagnostics) -> Option<Variation> {
+fn what_if(item: &Node, base: &Layer, under: &Layer, found: &mut Diagnostics) -> Option<Variation> {
     let entry = item.entry("set")?;
     let keys = entry.value.map()?;
     if keys.is_empty() {
@@ -78,7 +78,7 @@ fn what_if(item: &Node, under: &Layer, found: &mut Diagnostics) -> Option<Variat
     let name = name.unwrap_or_else(|| {
         shown.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
     });
-    let layer = Layer::read(varied(&under.tree, &changes), found);
+    let layer = Layer::read_variation(varied(&under.tree, &changes), base, found);
     Some(Variation { name, set: shown, layer })
 }
 
@@ -95,9 +95,8 @@ fn observed_in_what_if(key: &DottedKey) -> Diagnostic {
 /// A value as its author wrote it.
 fn as_written(value: &Node) -> String {
     match &value.content {
-        Content::Text(text) => text.clone(),
-        Content::Number(text) => text.clone(),
-        Content::Null => "(removed)".to_owned(),
+        Content::Text(text) | Content::Number(text) => text.clone(),
+        Content::Null => REMOVED.to_owned(),
         _ => value.to_json().to_string(),
     }
 }

@@ -193,9 +193,10 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         code: Code::Override,
-        title: "an override cannot be read",
-        what: "`--set` takes a key with dots, an equals sign and a value in YAML; `--unset` takes a key with dots. \
-               Keys are those of the scenario file.",
+        title: "an override cannot be used",
+        what: "`--set` takes a key with dots, an equals sign and a value in YAML; `--unset` takes a key with dots; an axis of \
+               a sweep is `key=a,b,c` or `key=lo..hi:n`. Keys are those of the scenario file. What was observed cannot be varied, \
+               and without hardware and model only times and the acceptance can.",
         example: "specplan run box.yaml --set speculation.verify.time",
         fix: "Write `--set 'speculation.verify.time=24 ms'` or `--unset speculation.observed`.",
     },

@@ -35,7 +35,7 @@ pub(in crate::scenario) fn draft_shape(keys: &SpeculationKeys) -> DraftShape {
 
 impl DraftShape {
     /// The most tokens one verify pass can yield per request: the longest chain and the bonus token.
-    pub fn accept_limit(self) -> Option<u32> {
+    pub(in crate::scenario) fn accept_limit(self) -> Option<u32> {
         match (self.steps, self.draft_tokens) {
             (Some(steps), Some(rows)) => Some((steps + 1).min(rows)),
             (Some(steps), None) => Some(steps + 1),
@@ -47,7 +47,6 @@ impl DraftShape {
 pub(super) fn check(layer: &Layer, found: &mut Diagnostics) {
     let keys = &layer.written.speculation;
     check_rows(layer, keys, found);
-    check_accept_length(layer, keys, found);
     check_draft_key(layer, keys, found);
 }
 
@@ -92,7 +91,9 @@ fn check_rows(layer: &Layer, keys: &SpeculationKeys, found: &mut Diagnostics) {
     }
 }
 
-fn check_accept_length(layer: &Layer, keys: &SpeculationKeys, found: &mut Diagnostics) {
+/// The accept length against the most that one pass can yield.
+pub(super) fn check_accept_length(layer: &Layer, found: &mut Diagnostics) {
+    let keys = &layer.written.speculation;
     let shape = draft_shape(keys);
     let (Some(given), Some(limit)) = (&keys.acceptance.accept_length, shape.accept_limit()) else { return };
     let length = given.0.value.get();

@@ -52,6 +52,7 @@ fn parts(
     }
     let title = format!("the all-reduces take {total}, longer than the {noun} of {whole}");
     let diagnostic = Diagnostic::error(Code::Parts, title);
+    let diagnostic = diagnostic.note("both are meant per pass, and measured in the same run");
     let remark = format!("part of the {noun}");
     let diagnostic = layer.at(diagnostic, &format!("{pass}.observed.allreduce.total"), &remark);
     let whole_key = ["time", "throughput"]

@@ -8,7 +8,7 @@ use crate::sourced::SPREAD_DEVIATIONS;
 use crate::units::{ParseUnitError, Unit, Written};
 
 /// What is wrong with a quantity, if anything.
-pub(super) fn fault(node: &Node, unit: Unit, schema: &Value) -> Option<Diagnostic> {
+pub(super) fn fault(node: &Node, unit: Unit, schema: &Value, key: &str) -> Option<Diagnostic> {
     let text = match &node.content {
         Content::Text(text) => text.clone(),
         Content::Number(text) => text.replace('_', ""),
@@ -21,7 +21,7 @@ pub(super) fn fault(node: &Node, unit: Unit, schema: &Value) -> Option<Diagnosti
         return Some(not_finite(&node.place));
     }
     match unit.parse(&text) {
-        Ok(written) => out_of_range(written, unit, node, schema),
+        Ok(written) => out_of_range(written, node, schema, key),
         Err(error) => Some(explained(&error, unit, node, &text, schema)),
     }
 }
@@ -122,11 +122,10 @@ pub(super) fn bounds(value: f64, schema: &Value) -> Option<String> {
     }
 }
 
-fn out_of_range(written: Written, unit: Unit, node: &Node, schema: &Value) -> Option<Diagnostic> {
+fn out_of_range(written: Written, node: &Node, schema: &Value, key: &str) -> Option<Diagnostic> {
     let place = &node.place;
     if let Some(rule) = bounds(written.value, schema) {
-        let title = format!("{} here {rule}", unit.noun());
-        return Some(Diagnostic::error(Code::OutOfRange, title).at(place, rule));
+        return Some(Diagnostic::error(Code::OutOfRange, format!("`{key}` {rule}")).at(place, ""));
     }
     let reach = SPREAD_DEVIATIONS * written.deviation?;
     if written.value - reach <= 0.0 {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::quantity::{bounds, fault, is_no_finite_number, not_finite, shortened};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, similar};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, closest, similar};
 use crate::scenario::keys::{key_docs, kind, words};
 use crate::scenario::schema::{child, keys, map_form, resolved, schema};
 use crate::scenario::tree::{Content, Entry, Node};
@@ -52,7 +52,7 @@ fn check(node: &Node, field: &'static Value, key: Key, found: &mut Diagnostics) 
         return check_nothing(node, form, key, found);
     }
     if let Some(unit) = form.get("x-unit").and_then(Value::as_str).and_then(unit_named) {
-        return keep(fault(node, unit, form), node, found);
+        return keep(fault(node, unit, form, key.name()), node, found);
     }
     if form.get("oneOf").is_some() {
         return keep(not_a_word(node, form, key), node, found);
@@ -190,20 +190,20 @@ fn not_a_word(node: &Node, form: &'static Value, key: Key) -> Option<Diagnostic>
     if known.contains(&word.as_str()) {
         return None;
     }
-    let title = format!("`{}` takes no `{}`", key.name(), shortened(word));
+    let title = format!("`{}` is not a value of `{}`", shortened(word), key.name());
     let diagnostic = Diagnostic::error(Code::UnknownWord, title).at(&node.place, one_of(&known));
-    let near = similar(word, known.iter().copied());
-    Some(
-        match near.first().or_else(|| synonym(word).filter(|word| known.contains(word)).as_ref().map(|_| &""))
-        {
-            Some(&"") => {
-                let meant = synonym(word).unwrap_or_default();
-                diagnostic.fix(format!("this is written `{meant}`"), &node.place, meant)
-            }
-            Some(best) => diagnostic.fix("a similar word exists", &node.place, *best),
-            None => diagnostic,
-        },
-    )
+    if let Some(meant) = synonym(word).filter(|meant| known.contains(meant)) {
+        return Some(diagnostic.fix(format!("this is written `{meant}`"), &node.place, meant));
+    }
+    let diagnostic = if one_of(&known).starts_with("one of") {
+        diagnostic
+    } else {
+        diagnostic.note(format!("known words: {}", known.join(", ")))
+    };
+    Some(match closest(word, known.iter().copied()) {
+        Some(best) => diagnostic.fix(format!("a similar word exists: `{best}`"), &node.place, best),
+        None => diagnostic,
+    })
 }
 
 /// Other names under which servers and papers know a word.
@@ -231,13 +231,23 @@ fn synonym(word: &str) -> Option<&'static str> {
 fn not_in_range(node: &Node, form: &Value, whole: bool, key: Key) -> Option<Diagnostic> {
     let value = node.number().filter(|value| value.is_finite());
     let Some(value) = value else { return Some(not_finite(&node.place)) };
-    if whole && (value.fract() != 0.0 || !node.to_json().is_u64() && value >= 0.0) {
-        let title = format!("`{}` takes a whole number", key.name());
-        return Some(Diagnostic::error(Code::WrongType, title).at(&node.place, "not a whole number"));
-    }
-    bounds(value, form).map(|rule| {
+    if let Some(rule) = bounds(value, form) {
         let title = format!("`{}` {rule}", key.name());
-        Diagnostic::error(Code::OutOfRange, title).at(&node.place, rule)
+        return Some(Diagnostic::error(Code::OutOfRange, title).at(&node.place, ""));
+    }
+    if !whole || node.to_json().is_u64() {
+        return None;
+    }
+    let title = format!("`{}` takes a whole number", key.name());
+    let diagnostic = Diagnostic::error(Code::WrongType, title);
+    Some(if value.fract() == 0.0 {
+        diagnostic.at(&node.place, "not written as one").fix(
+            "write its digits",
+            &node.place,
+            format!("{value}"),
+        )
+    } else {
+        diagnostic.at(&node.place, "not a whole number")
     })
 }
 
@@ -254,6 +264,11 @@ fn wrong_type(node: &Node, field: &'static Value, key: Key, text_expected: bool)
             let quoted = format!("\"{}\"", node.place.text());
             diagnostic.fix("put it in quotes to make it text", &node.place, quoted)
         }
+        Content::Text(text) if kind(field) == "true or false" => match text.to_lowercase().as_str() {
+            "yes" | "on" | "y" => diagnostic.fix("write `true`", &node.place, "true"),
+            "no" | "off" | "n" => diagnostic.fix("write `false`", &node.place, "false"),
+            _ => diagnostic,
+        },
         _ => diagnostic,
     }
 }
@@ -298,8 +313,10 @@ fn elsewhere(diagnostic: Diagnostic, name: &str, form: &'static Value) -> Diagno
     }
 }
 
+/// Words to choose from, as far as they fit beside the mark.
 fn one_of(words: &[&str]) -> String {
-    format!("one of {}", words.join(", "))
+    let all = words.join(", ");
+    if all.len() <= 75 { format!("one of {all}") } else { "none of the known words".to_owned() }
 }
 
 fn with_article(kind: &str) -> String {

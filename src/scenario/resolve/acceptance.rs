@@ -1,7 +1,7 @@
 //! The law of accepted tokens.
 
 use super::{Origin, Resolver};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Place, SourceText};
 use crate::scenario::check::draft_shape;
 use crate::scenario::layer::Layer;
 use crate::scenario::library::{Law, Shape};
@@ -25,16 +25,11 @@ impl Resolver<'_, '_> {
         // yield it, and nothing else is asked of the law.
         let steps = shape.steps.unwrap_or_else(|| (accept_length.ceil() as u32).max(1));
         let shape = Shape { steps, topk: shape.topk, draft_tokens: shape.draft_tokens.unwrap_or(steps + 1) };
-        if let Some((base_layer, origin)) = base {
-            if base_layer.written.speculation.acceptance == *keys {
-                let law = origin.acceptance;
-                let stated = origin.shape.steps > 0;
-                return Some(if shape == origin.shape || !stated {
-                    law.clone()
-                } else {
-                    self.library.reshaped(law, shape)
-                });
-            }
+        let kept = base.filter(|(base, _)| base.written.speculation.acceptance == *keys);
+        if let Some((_, origin)) = kept {
+            let same = shape == origin.shape || origin.shape.steps == 0;
+            let law = origin.acceptance;
+            return Some(if same { law.clone() } else { self.library.reshaped(law, shape) });
         }
         let law = match &keys.file {
             Some(file) => law(&self.acceptance_file(layer, file)?, shape),
@@ -57,15 +52,12 @@ impl Resolver<'_, '_> {
     fn acceptance_file(&mut self, layer: &Layer, file: &str) -> Option<AcceptanceKeys> {
         let place = layer.place(&format!("{AT}.file"))?;
         let path = beside(place.source.name.as_ref(), file);
-        let faults = |fault: Box<Diagnostic>| *fault;
-        let text = read_text(&path, Some(place)).map_err(faults);
-        let tree = text.and_then(|text| {
-            parse(&crate::diagnostic::SourceText::file(path.display().to_string(), text)).map_err(faults)
-        });
+        let tree = read_text(&path, Some(place))
+            .and_then(|text| parse(&SourceText::file(path.display().to_string(), text)));
         let tree = match tree {
             Ok(tree) => tree,
             Err(fault) => {
-                self.found.push(fault);
+                self.found.push(*fault);
                 return None;
             }
         };
@@ -81,7 +73,7 @@ impl Resolver<'_, '_> {
         }
     }
 
-    fn unusable<T>(&mut self, place: &crate::diagnostic::Place, path: &str, why: &str) -> Option<T> {
+    fn unusable<T>(&mut self, place: &Place, path: &str, why: &str) -> Option<T> {
         let title = format!("`{path}` holds no acceptance: {why}");
         self.found.push(Diagnostic::error(Code::ReferencedFile, title).at(place, "named here"));
         None

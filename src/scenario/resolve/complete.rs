@@ -13,10 +13,9 @@ pub(super) enum Kind {
     Modelled,
 }
 
-/// The kind of answer; none where something is missing.
-pub(super) fn kind(layer: &Layer, found: &mut Diagnostics) -> Option<Kind> {
+/// The kind of answer; what is missing for it is added to `found`.
+pub(super) fn kind(layer: &Layer, found: &mut Diagnostics) -> Kind {
     let written = &layer.written;
-    let before = found.list.len();
     let kind = match (&written.hardware, &written.model) {
         (Some(_), Some(_)) => {
             modelled(layer, found);
@@ -50,7 +49,7 @@ pub(super) fn kind(layer: &Layer, found: &mut Diagnostics) -> Option<Kind> {
                 "give what your server logs: `acceptance: { accept_length: 2.0 }` under `speculation`",
             ));
     }
-    (found.list.len() == before).then_some(kind)
+    kind
 }
 
 /// With hardware and model, the draft must be described.
@@ -106,9 +105,9 @@ fn nothing_to_answer(layer: &Layer, missing: &[&str]) -> Diagnostic {
     let file = &layer.tree.place.source.name;
     let title = format!("`{file}` does not hold enough for an answer");
     Diagnostic::error(Code::Incomplete, title)
-        .note(format!("missing for an answer from what was observed: {}", list(missing)))
-        .note("missing for a prediction: `hardware`, `model`".to_owned())
-        .help("`specplan explain S021` says what is needed; see scenarios/observed-only.yaml")
+        .note(format!("arithmetic on what was observed needs {}", list(missing)))
+        .note("a prediction needs `hardware`, `model` and the draft under `speculation`".to_owned())
+        .help("begin with a copy of scenarios/observed-only.yaml")
 }
 
 fn half_a_model(layer: &Layer, given: &str, other: &str, missing: &[&str]) -> Diagnostic {
@@ -118,7 +117,7 @@ fn half_a_model(layer: &Layer, given: &str, other: &str, missing: &[&str]) -> Di
         Some(key) => diagnostic.at(key, format!("given, but no `{other}`")),
         None => diagnostic,
     };
-    diagnostic.note(format!("without it these must be observed: {}", list(missing)))
+    diagnostic.note(format!("without it these are needed: {}", list(missing)))
 }
 
 /// A remark where one of hardware and model is given and the observed numbers answer without it.

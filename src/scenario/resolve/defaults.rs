@@ -6,7 +6,9 @@ use super::Resolver;
 use crate::collective::{NcclEnvironment, Policy};
 use crate::forward::Parallelism;
 use crate::runtime::{Execution, Runtime};
-use crate::scenario::written::{AllreduceKeys, BackendWord, EnvironmentValue, ExecutionWord, Written};
+use crate::scenario::written::{
+    AllreduceKeys, BackendWord, EnvironmentValue, ExecutionWord, RuntimeWord, Written,
+};
 
 /// Context where none is given.
 const CONTEXT: u32 = 1024;
@@ -35,7 +37,7 @@ impl Resolver<'_, '_> {
     pub(super) fn runtime(&mut self, written: &Written) -> Runtime {
         let word = written.runtime.unwrap_or_else(|| {
             self.note("runtime not given: sglang".to_owned());
-            Default::default()
+            RuntimeWord::default()
         });
         self.library.runtime(word.into())
     }

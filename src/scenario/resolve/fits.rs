@@ -39,7 +39,7 @@ impl Resolver<'_, '_> {
             ("decode_context", parallel.decode_context),
         ];
         for (key, size) in within {
-            if parallel.tensor % size != 0 {
+            if !parallel.tensor.is_multiple_of(size) {
                 let title =
                     format!("`{key}` {size} does not divide the {} ranks of `tensor`", parallel.tensor);
                 let diagnostic = Diagnostic::error(Code::TensorParallel, title);
@@ -52,12 +52,12 @@ impl Resolver<'_, '_> {
     fn check_heads(&mut self, layer: &Layer, model: &Model, parallel: Parallelism) {
         let ranks = (parallel.tensor / parallel.data_attention.max(1)).max(1);
         let uneven = model.layers.iter().find_map(|group| match &group.layer.attention {
-            Attention::Gqa(gqa) if gqa.heads % ranks != 0 => Some((gqa.heads, "query heads")),
-            Attention::Gqa(gqa) if gqa.kv_heads % ranks != 0 && ranks % gqa.kv_heads.max(1) != 0 => {
+            Attention::Gqa(gqa) if !gqa.heads.is_multiple_of(ranks) => Some((gqa.heads, "query heads")),
+            Attention::Gqa(gqa) if uneven_pair(gqa.kv_heads, ranks) => {
                 Some((gqa.kv_heads, "key/value heads"))
             }
-            Attention::Mla(mla) if mla.heads % ranks != 0 => Some((mla.heads, "query heads")),
-            Attention::Linear(linear) if linear.value_heads % ranks != 0 => {
+            Attention::Mla(mla) if !mla.heads.is_multiple_of(ranks) => Some((mla.heads, "query heads")),
+            Attention::Linear(linear) if !linear.value_heads.is_multiple_of(ranks) => {
                 Some((linear.value_heads, "value heads"))
             }
             _ => None,
@@ -111,7 +111,7 @@ impl Resolver<'_, '_> {
         let help = if weights.get() > memory.get() {
             format!(
                 "use at least {} GPUs, or narrower weights such as `model: {{ preset: {}, weights: int4-g128 }}`",
-                (self.library.resident(model).get() / memory.get()).ceil(),
+                (self.library.resident(model).get() / memory.get()).ceil().max(1.0).log2().ceil().exp2(),
                 model.name
             )
         } else {
@@ -119,6 +119,11 @@ impl Resolver<'_, '_> {
         };
         self.found.push(diagnostic.help(help));
     }
+}
+
+/// Whether heads can be neither divided evenly among ranks nor repeated evenly on them.
+fn uneven_pair(heads: u32, ranks: u32) -> bool {
+    !heads.is_multiple_of(ranks) && !ranks.is_multiple_of(heads.max(1))
 }
 
 /// Among how many GPUs the KV cache of one request is divided: KV heads as far as they go, a latent cache only by position.

@@ -77,22 +77,15 @@ impl<'a> Names<'a> {
     pub(super) fn calibration(
         &mut self,
         layer: &Layer,
-        hardware: &Hardware,
+        hardware: Option<&Hardware>,
         notes: &mut Vec<String>,
         found: &mut Diagnostics,
     ) -> Option<Arc<Calibration>> {
         let place = layer.place("calibration");
-        let default = self.library.default_calibration(hardware);
-        let name = layer.written.calibration.clone().unwrap_or_else(|| {
-            let note = match &default {
-                Some(name) => format!("calibration not given: {name}, which belongs to {}", hardware.name),
-                None => format!("{} has no calibration: the roofline answers alone", hardware.name),
-            };
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-            default.clone().unwrap_or_else(|| "none".to_owned())
-        });
+        let name = match &layer.written.calibration {
+            Some(name) => name.clone(),
+            None => self.default_calibration(hardware?, notes),
+        };
         let named = named(&name, place, |name| name == "none" || self.library.calibration(name).is_some());
         if let Some(known) = self.calibration.get(&named.key()) {
             return Some(Arc::clone(known));
@@ -113,6 +106,18 @@ impl<'a> Names<'a> {
         let calibration = Arc::new(kept(calibration, found)?);
         self.calibration.insert(named.key(), Arc::clone(&calibration));
         Some(calibration)
+    }
+
+    fn default_calibration(&self, hardware: &Hardware, notes: &mut Vec<String>) -> String {
+        let default = self.library.default_calibration(hardware);
+        let note = match &default {
+            Some(name) => format!("calibration not given: {name}, which belongs to {}", hardware.name),
+            None => format!("{} has no calibration: the roofline answers alone", hardware.name),
+        };
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+        default.unwrap_or_else(|| "none".to_owned())
     }
 
     pub(super) fn model(&mut self, layer: &Layer, found: &mut Diagnostics) -> Option<Arc<Model>> {

@@ -42,7 +42,12 @@ pub fn parse_value(source: &Arc<SourceText>, range: Range<usize>) -> Result<Node
     let start = range.start;
     let raw: Spanned<Raw> = serde_yaml::from_str_with_options(&source.text[range], options())
         .map_err(|error| Box::new(explained(&error, source, start)))?;
-    Ok(Reader { source, start }.node(raw))
+    let mut reader = Reader { source, start, duplicate: None };
+    let node = reader.node(raw);
+    match reader.duplicate {
+        Some(fault) => Err(fault),
+        None => Ok(node),
+    }
 }
 
 fn options() -> Options {
@@ -60,7 +65,7 @@ fn options() -> Options {
             max_total_replayed_events: MOST_NODES,
             max_replay_stack_depth: 8,
         },
-        duplicate_keys: DuplicateKeyPolicy::Error,
+        duplicate_keys: DuplicateKeyPolicy::PassThrough,
         strict_booleans: true,
         non_finite_float_policy: NonFiniteFloatPolicy::AsString,
         with_snippet: false,
@@ -142,10 +147,12 @@ impl<'de> Visitor<'de> for RawVisitor {
 struct Reader<'a> {
     source: &'a Arc<SourceText>,
     start: usize,
+    /// The first key found twice.
+    duplicate: Option<Box<Diagnostic>>,
 }
 
 impl Reader<'_> {
-    fn node(&self, raw: Spanned<Raw>) -> Node {
+    fn node(&mut self, raw: Spanned<Raw>) -> Node {
         let mut place = place_of(raw.referenced, self.source, self.start);
         let content = match raw.value {
             Raw::Null => Content::Null,
@@ -165,24 +172,54 @@ impl Reader<'_> {
         Node { content, place }
     }
 
-    fn entries(&self, entries: Vec<(Spanned<String>, Spanned<Raw>)>) -> IndexMap<String, Entry> {
-        let entry = |(key, value): (Spanned<String>, Spanned<Raw>)| {
+    fn entries(&mut self, entries: Vec<(Spanned<String>, Spanned<Raw>)>) -> IndexMap<String, Entry> {
+        let mut map: IndexMap<String, Entry> = IndexMap::with_capacity(entries.len());
+        for (key, value) in entries {
             let place = place_of(key.referenced, self.source, self.start);
-            (key.value, Entry { key: place, value: self.node(value) })
-        };
-        entries.into_iter().map(entry).collect()
+            if let (Some(first), None) = (map.get(&key.value), &self.duplicate) {
+                self.duplicate = Some(Box::new(twice(&key.value, &first.key, &place)));
+            }
+            let value = self.node(value);
+            map.insert(key.value, Entry { key: place, value });
+        }
+        map
     }
+}
+
+fn twice(key: &str, first: &Place, second: &Place) -> Diagnostic {
+    Diagnostic::error(Code::DuplicateKey, format!("the key `{key}` stands twice in one map"))
+        .at(second, "the second one")
+        .beside(first, "the first one")
+        .help("remove one of the two")
 }
 
 fn place_of(location: Location, source: &Arc<SourceText>, start: usize) -> Place {
     let span = location.span();
-    let (offset, length) = (span.byte_offset().unwrap_or(0) as usize, span.byte_len().unwrap_or(0) as usize);
-    let begin = start + offset;
-    Place::new(source, begin..begin + length)
+    let begin = match span.byte_offset() {
+        Some(offset) => start + offset as usize,
+        None => start + byte_of(&source.text[start..], location.line(), location.column()),
+    };
+    Place::new(source, begin..begin + span.byte_len().unwrap_or(0) as usize)
+}
+
+/// The byte at a line and a column, both counted from 1.
+fn byte_of(text: &str, line: u64, column: u64) -> usize {
+    let (mut start, mut rest) = (0, text);
+    for _ in 1..line {
+        let Some(end) = rest.find('\n') else { break };
+        start += end + 1;
+        rest = &text[start..];
+    }
+    let line = rest.lines().next().unwrap_or("");
+    let width: usize = line.chars().take(column.saturating_sub(1) as usize).map(char::len_utf8).sum();
+    start + width
 }
 
 /// A parser error in the words of a scenario.
-fn explained(error: &Error, source: &Arc<SourceText>, start: usize) -> Diagnostic {
+fn explained(mut error: &Error, source: &Arc<SourceText>, start: usize) -> Diagnostic {
+    while let Error::AliasError { error: inner, .. } = error {
+        error = inner;
+    }
     let place = error
         .location()
         .filter(|location| *location != Location::UNKNOWN)
@@ -192,13 +229,6 @@ fn explained(error: &Error, source: &Arc<SourceText>, start: usize) -> Diagnosti
         None => diagnostic,
     };
     match error {
-        Error::DuplicateMappingKey { key, .. } => {
-            let title = match key {
-                Some(key) => format!("the key `{key}` stands twice in one map"),
-                None => "a key stands twice in one map".to_owned(),
-            };
-            at(Diagnostic::error(Code::DuplicateKey, title), "the second one").help("remove one of the two")
-        }
         Error::Budget { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }

@@ -58,7 +58,7 @@ pub fn read_text(path: &Path, named_at: Option<&Place>) -> Result<String, Box<Di
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let line = 1 + error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
+        let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
         let title =
             format!("`{shown}` is not UTF-8 text: byte {at}, in line {line}, belongs to no character");
         fault(Code::Unreadable, title, "named here")
