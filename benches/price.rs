@@ -20,8 +20,7 @@ fn pricing(c: &mut Criterion) {
     for kind in [RuntimeKind::Sglang, RuntimeKind::Vllm] {
         let runtime = Runtime::profile(kind);
         let batch = Batch { requests: 1, rows: 3, context: 2048 };
-        let pass =
-            build(&model, parallel, &runtime, PassKind::Verify, batch, ExpertOverlap::default());
+        let pass = build(&model, parallel, &runtime, PassKind::Verify, batch, ExpertOverlap::default());
         for execution in [Execution::Graph, Execution::Eager] {
             let with = Pricing {
                 hardware: &hardware,
