@@ -22,6 +22,7 @@ struct Lists {
 
 /// What a server's NCCL_* variables change in the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(clippy::struct_excessive_bools)] // Each is one variable that is set or not.
 pub struct NcclSettings {
     lists: [Lists; 4],
     /// NCCL_P2P_LEVEL: the farthest path that may use P2P; `Some(None)` is `LOC`, no P2P at all.

@@ -140,6 +140,8 @@ struct RingText {
     ranks: u32,
     nccl_bus: String,
     bandwidth: String,
+    bulk: Option<String>,
+    halved_beyond: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -192,7 +194,7 @@ pub fn parse(name: &str, value: &Value) -> Result<Hardware, HardwareError> {
     let gpu = gpu(&file.gpu)?;
     let mut notes = file.notes;
     let topology = topology(&file.topology, &gpu, file.count, &mut notes)?;
-    let graph_file = file.graph_file.map(graph_file).transpose()?;
+    let graph_file = file.graph_file.as_ref().map(graph_file).transpose()?;
     Ok(Hardware {
         name: name.to_owned(),
         p2p: file.p2p.unwrap_or(gpu.p2p_over_pcie),
@@ -207,7 +209,7 @@ pub fn parse(name: &str, value: &Value) -> Result<Hardware, HardwareError> {
     })
 }
 
-fn graph_file(text: GraphFileText) -> Result<GraphFile, HardwareError> {
+fn graph_file(text: &GraphFileText) -> Result<GraphFile, HardwareError> {
     if !(1..=64).contains(&text.channels) {
         return Err(HardwareError::Range { key: "graph_file.channels", expected: "from 1 to 64" });
     }
@@ -348,11 +350,16 @@ fn add_switch(
 }
 
 fn measured_ring(text: &RingText) -> Result<Ring, HardwareError> {
+    let bandwidth = positive("rings.bandwidth", &text.bandwidth)?;
+    let bulk = text.bulk.as_ref().map(|bulk| positive("rings.bulk", bulk)).transpose()?;
+    let halved = text.halved_beyond.as_ref().map(|b| quantity("rings.halved_beyond", b)).transpose()?;
     Ok(Ring {
         ranks: text.ranks,
         worst: None,
         hop: PathKind::Node.hop_latency(),
-        bandwidth: positive("rings.bandwidth", &text.bandwidth)?,
+        bandwidth,
+        bulk: bulk.unwrap_or(bandwidth),
+        halved_beyond: halved,
         nominal: positive("rings.nccl_bus", &text.nccl_bus)?,
         nvlink: false,
         fitted: true,
@@ -375,6 +382,8 @@ fn unknown(gpu: &Gpu, count: u32, measured: &[Ring], notes: &mut Vec<String>) ->
             worst: None,
             hop: PathKind::Node.hop_latency(),
             bandwidth: gpu.pcie.measured() * share,
+            bulk: gpu.pcie.measured() * share,
+            halved_beyond: None,
             nominal: gpu.pcie.nominal() * share,
             nvlink: false,
             fitted: false,

@@ -8,7 +8,7 @@
 use serde::Serialize;
 
 use super::topology::{LinkKind, NodeKind, Nvlink, PathKind, Topology};
-use crate::units::{Bandwidth, Seconds};
+use crate::units::{Bandwidth, Bytes, Seconds};
 
 /// One link of a route, in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +30,10 @@ pub struct Ring {
     pub hop: Seconds,
     /// One direction, with every edge busy, from measured link figures.
     pub bandwidth: Bandwidth,
+    /// The same for bulk copies, where a box was measured to differ.
+    pub bulk: Bandwidth,
+    /// Vector beyond which a measured box carries small packets at half the rate.
+    pub halved_beyond: Option<Bytes>,
     /// The same from the figures that NCCL assumes (Intel root ports loaded with 6/5).
     pub nominal: Bandwidth,
     /// Whether every edge is NVLink.
@@ -96,9 +100,7 @@ impl Topology {
 
     /// One direction between two ranks with nothing else on the way: the narrowest link.
     pub fn bandwidth(&self, a: u32, b: u32) -> Option<Bandwidth> {
-        let narrowest =
-            self.route(a, b)?.iter().map(|hop| self.links[hop.link].bandwidth).reduce(Bandwidth::min);
-        narrowest
+        self.route(a, b)?.iter().map(|hop| self.links[hop.link].bandwidth).reduce(Bandwidth::min)
     }
 
     fn joined_by_nvlink(&self, a: u32, b: u32) -> bool {
@@ -158,12 +160,15 @@ fn ring(topology: &Topology, ranks: u32) -> Option<Ring> {
         });
         shares.reduce(Bandwidth::min)
     };
+    let bandwidth = narrowest(&load, |link| link.bandwidth)?;
     let pairs = (0..ranks).flat_map(|a| (0..a).map(move |b| (a, b)));
     Some(Ring {
         ranks,
         worst: pairs.filter_map(|(a, b)| topology.path(a, b)).max(),
         hop: latency / f64::from(ranks),
-        bandwidth: narrowest(&load, |link| link.bandwidth)?,
+        bandwidth,
+        bulk: bandwidth,
+        halved_beyond: None,
         nominal: narrowest(&counted, |link| link.nominal)?,
         nvlink: topology.nvlink == Nvlink::Switch || (topology.nvlink == Nvlink::Pairs && ranks == 2),
         fitted: false,

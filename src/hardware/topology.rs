@@ -323,17 +323,17 @@ impl Builder {
     /// 0.115, most of which the 0.34 µs of its GPUs' links contain).
     pub(super) fn switch(&mut self, parent: usize, pcie: Pcie) -> usize {
         let under_root = matches!(self.topology.nodes[parent].kind, NodeKind::RootPort(_));
-        self.child(NodeKind::Switch, parent, pcie, if under_root { 0.14 } else { 0.02 })
+        self.child(NodeKind::Switch, parent, pcie, Seconds::from_us(if under_root { 0.14 } else { 0.02 }))
     }
 
     pub(super) fn gpu(&mut self, parent: usize) {
         let rank = self.topology.gpus.len() as u32;
-        let node = self.child(NodeKind::Gpu(rank), parent, self.gpu.0, 0.34);
+        let node = self.child(NodeKind::Gpu(rank), parent, self.gpu.0, Seconds::from_us(0.34));
         self.topology.gpus.push(node);
         self.topology.nvlink_ports.push(None);
     }
 
-    fn child(&mut self, kind: NodeKind, parent: usize, pcie: Pcie, microseconds: f64) -> usize {
+    fn child(&mut self, kind: NodeKind, parent: usize, pcie: Pcie, latency: Seconds) -> usize {
         let node = self.node(kind, Some(parent));
         let link = self.link(Link {
             from: node,
@@ -341,7 +341,7 @@ impl Builder {
             kind: LinkKind::Pcie,
             bandwidth: pcie.measured(),
             nominal: pcie.nominal(),
-            latency: Seconds::from_us(microseconds),
+            latency,
         });
         self.topology.nodes[node].uplink = Some(link);
         node

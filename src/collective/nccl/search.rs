@@ -58,10 +58,10 @@ pub fn plan(nominal: Bandwidth, capability: u32) -> Plan {
         if speed > width {
             continue;
         }
-        if let Some((first, channels)) = best {
-            if first * f64::from(channels) >= width || speed / first <= 0.49 {
-                break;
-            }
+        let enough =
+            |(found, channels): (f64, u32)| found * f64::from(channels) >= width || speed / found <= 0.49;
+        if best.is_some_and(enough) {
+            break;
         }
         let channels = ((width / speed) as u32).min(MOST_CHANNELS / 2);
         if best.is_none_or(|(s, c)| speed * f64::from(channels) > s * f64::from(c)) {

@@ -184,18 +184,13 @@ fn least(
     bytes: Bytes,
     enabled: impl Fn(Algorithm, Protocol) -> bool,
 ) -> Option<Pick> {
-    let mut best: Option<Pick> = None;
-    for (algorithm, protocol) in PAIRS {
-        if !enabled(algorithm, protocol) {
-            continue;
-        }
-        if let Some(expected) = tuning_time(comm, op, algorithm, protocol, bytes) {
-            if best.is_none_or(|b| expected < b.expected) {
-                best = Some(Pick { algorithm, protocol, expected });
-            }
-        }
-    }
-    best
+    let usable = PAIRS.into_iter().filter(|&(algorithm, protocol)| enabled(algorithm, protocol));
+    let timed = usable.filter_map(|(algorithm, protocol)| {
+        let expected = tuning_time(comm, op, algorithm, protocol, bytes)?;
+        Some(Pick { algorithm, protocol, expected })
+    });
+    // The first of equals, as NCCL's loop has it.
+    timed.reduce(|best, next| if next.expected < best.expected { next } else { best })
 }
 
 /// The all-reduce size at which Ring goes from LL to Simple, other pairs ignored:
