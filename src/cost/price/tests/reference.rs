@@ -129,6 +129,16 @@ fn figures() {
         }
     }
     as_launched();
+    let long = kimi_k26("rtx-pro-6000-x8");
+    for (context, requests, measured) in
+        [(16_384, 1, 12.27), (16_384, 8, 26.76), (32_768, 1, 13.62), (65_536, 1, 16.53), (131_072, 1, 21.69)]
+    {
+        let time = long.price(batch(requests, 1, context), Execution::Graph).time.value.ms();
+        eprintln!(
+            "rtx-pro-6000-x8 {context} {requests}: {time:.2} {:+.1} %",
+            100.0 * (time / measured - 1.0)
+        );
+    }
     let case = Case::kimi(RuntimeKind::Sglang);
     for (rows, execution) in
         [(1, Execution::Graph), (3, Execution::Graph), (1, Execution::Eager), (3, Execution::Eager)]
