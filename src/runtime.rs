@@ -52,6 +52,7 @@ pub enum CollectiveOp {
 
 /// What one runtime costs and does.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::struct_excessive_bools)] // Independent facts of a server.
 pub struct Runtime {
     /// Which one.
     pub kind: RuntimeKind,

@@ -11,23 +11,53 @@ use super::pass::Bound;
 use super::price::Pricing;
 use super::roofline::Cost;
 use crate::calibration::{CollectiveKey, Family, Lookup, Mode};
-use crate::collective::{Backend, Choice, Policy, Request, choose, model_time};
+use crate::collective::{Backend, Choice, NcclSettings, Policy, Request, choose, choose_with, model_time};
 use crate::runtime::{CollectiveOp, Execution};
 use crate::sourced::{Source, Sourced};
 use crate::units::{Bytes, Seconds};
 
-/// The time of a collective over `ranks`, `bytes` per rank.
-pub(super) fn cost(op: CollectiveOp, ranks: u32, bytes: Bytes, with: &Pricing) -> Cost {
-    if ranks <= 1 {
-        let nothing = Bound::Communication;
-        return Cost { time: Seconds::ZERO, bound: nothing, source: Source::Derived, extrapolated: false };
+/// The collectives of one pass: what its policy says, read once.
+#[derive(Debug)]
+pub(super) struct Collectives<'a> {
+    with: &'a Pricing<'a>,
+    settings: NcclSettings,
+    /// Whether the user changes anything.
+    plain: bool,
+}
+
+impl<'a> Collectives<'a> {
+    pub(super) fn new(with: &'a Pricing<'a>) -> Self {
+        let plain = *with.policy == Policy::default();
+        Self { with, settings: with.policy.environment.settings(), plain }
     }
-    let request = Request { op, ranks, bytes, execution: with.execution };
-    let choice = choose(with.hardware, with.runtime.kind, with.policy, request);
-    let measured = is_default(choice, request, with).then(|| table(choice, request, with)).flatten();
-    match measured {
-        Some(row) => Cost { bound: Bound::Communication, ..Cost::from(row) },
-        None => modelled(choice, request, with),
+
+    /// The time of a collective over `ranks`, `bytes` per rank.
+    pub(super) fn cost(&self, op: CollectiveOp, ranks: u32, bytes: Bytes) -> Cost {
+        if ranks <= 1 {
+            let bound = Bound::Communication;
+            return Cost { time: Seconds::ZERO, bound, source: Source::Derived, extrapolated: false };
+        }
+        let with = self.with;
+        let request = Request { op, ranks, bytes, execution: with.execution };
+        let choice = choose_with(with.hardware, with.runtime.kind, with.policy, &self.settings, request);
+        let measured = self.is_as_measured(choice, request).then(|| table(choice, request, with)).flatten();
+        match measured {
+            Some(row) => Cost { bound: Bound::Communication, ..Cost::from(row) },
+            None => modelled(choice, request, with),
+        }
+    }
+
+    /// Whether the box would choose the same without the user's settings. Rows of other backends than NCCL are
+    /// timed as such, whoever switched them on.
+    fn is_as_measured(&self, choice: Choice, request: Request) -> bool {
+        if self.plain || choice.backend != Backend::Nccl {
+            return true;
+        }
+        let with = self.with;
+        let nccl = Policy { backend: Some(Backend::Nccl), ..Policy::default() };
+        let plain = choose(with.hardware, with.runtime.kind, &nccl, request);
+        (plain.algorithm, plain.protocol, plain.transport)
+            == (choice.algorithm, choice.protocol, choice.transport)
     }
 }
 
@@ -53,6 +83,7 @@ fn modelled(choice: Choice, request: Request, with: &Pricing) -> Cost {
         extrapolated: time.extrapolated,
     }
 }
+<<<<<<< HEAD
 
 /// Whether the box would choose the same without the user's settings.
 fn is_default(choice: Choice, request: Request, with: &Pricing) -> bool {
@@ -70,3 +101,5 @@ pub fn collective(op: CollectiveOp, ranks: u32, bytes: Bytes, with: &Pricing) ->
     let cost = cost(op, ranks, bytes, with);
     Sourced { extrapolated: cost.extrapolated, ..Sourced::new(cost.time, cost.source) }
 }
+=======
+>>>>>>> cost

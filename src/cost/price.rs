@@ -1,12 +1,12 @@
 //! From a forward pass to a priced pass: every distinct block once, then the race.
 
+use super::communication::Collectives;
 use super::kernel::{self, overlapped};
 use super::module;
 use super::pass::{CollectiveTotal, PricedBlock, PricedOp, PricedPass};
-use super::race::race;
+use super::race::{Race, race};
 use super::roofline::{Cost, Roofline, demand, kernels};
 use super::spread::{End, Variant};
-use super::{communication, race::Race};
 use crate::calibration::Calibration;
 use crate::collective::Policy;
 use crate::forward::{Block, ForwardPass, Op, OpKind, Run};
@@ -35,9 +35,14 @@ pub struct Pricing<'a> {
 /// The spread of `time` is that of the same race with everything as cheap and as dear as its range allows
 /// (`cost::spread`).
 pub fn price(pass: &ForwardPass, with: &Pricing) -> PricedPass {
-    let roofline = Roofline::of(&with.hardware.gpu, kernel::smallest(with));
     let host = Variant::host(with.runtime, End::Middle);
-    let blocks: Vec<_> = pass.blocks.iter().map(|block| price_block(block, with, &roofline, &host)).collect();
+    let pricer = Pricer {
+        with,
+        roofline: Roofline::of(&with.hardware.gpu, kernel::smallest(with)),
+        collectives: Collectives::new(with),
+        host,
+    };
+    let blocks: Vec<_> = pass.blocks.iter().map(|block| pricer.block(block)).collect();
     let nodes = total_kernels(&blocks, &pass.sequence);
     let launch = host.launch(with.execution, nodes);
     let middle = race(&blocks, &pass.sequence, with.execution, launch, |op| (op.issue, op.device));
@@ -72,31 +77,43 @@ fn total_source(ops: Source, race: &Race, with: &Pricing) -> Source {
     }
 }
 
-fn price_block(block: &Block, with: &Pricing, roofline: &Roofline, host: &Variant) -> PricedBlock {
-    let mut ops = Vec::with_capacity(block.ops.len());
-    let mut rest = block.ops.as_slice();
-    let routed = block.ops.iter().any(|op| matches!(op.kind, OpKind::Experts { .. }));
-    while let [op, after @ ..] = rest {
-        if let Some(module) = module::at(rest, with, roofline) {
-            ops.push(priced(Op { label: module.label, ..*op }, module.kernels, module.cost, host));
-            rest = &rest[module.length..];
-            continue;
-        }
-        let beside = runs_beside(op, routed, with);
-        ops.push(priced(*op, kernels(&op.kind), op_cost(op, beside, with, roofline), host));
-        rest = after;
-    }
-    PricedBlock { name: block.name, ops }
+/// What all operations of a pass are priced with.
+struct Pricer<'a> {
+    with: &'a Pricing<'a>,
+    roofline: Roofline,
+    collectives: Collectives<'a>,
+    host: Variant,
 }
 
-fn op_cost(op: &Op, beside: bool, with: &Pricing, roofline: &Roofline) -> Cost {
-    if let OpKind::Collective { op, ranks, bytes } = op.kind {
-        return communication::cost(op, ranks, bytes, with);
+impl Pricer<'_> {
+    fn block(&self, block: &Block) -> PricedBlock {
+        let mut ops = Vec::with_capacity(block.ops.len());
+        let mut rest = block.ops.as_slice();
+        let routed = block.ops.iter().any(|op| matches!(op.kind, OpKind::Experts { .. }));
+        while let [op, after @ ..] = rest {
+            if let Some(module) = module::at(rest, self.with, &self.roofline) {
+                let whole = Op { label: module.label, ..*op };
+                ops.push(priced(whole, module.kernels, module.cost, &self.host));
+                rest = &rest[module.length..];
+            } else {
+                ops.push(priced(*op, kernels(&op.kind), self.cost(op, routed), &self.host));
+                rest = after;
+            }
+        }
+        PricedBlock { name: block.name, ops }
     }
-    if beside && let Some(demand) = demand(&op.kind) {
-        return overlapped(&demand, roofline);
+
+    fn cost(&self, op: &Op, routed: bool) -> Cost {
+        if let OpKind::Collective { op, ranks, bytes } = op.kind {
+            return self.collectives.cost(op, ranks, bytes);
+        }
+        if runs_beside(op, routed, self.with)
+            && let Some(demand) = demand(&op.kind)
+        {
+            return overlapped(&demand, &self.roofline);
+        }
+        kernel::cost(&op.kind, self.with, &self.roofline).expect("all but collectives have a kernel cost")
     }
-    kernel::cost(&op.kind, with, roofline).expect("all but collectives have a kernel cost")
 }
 
 /// Most tokens for which shared experts get a stream of their own: vLLM's

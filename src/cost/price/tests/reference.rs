@@ -128,6 +128,17 @@ fn figures() {
             );
         }
     }
+    as_launched();
+    let long = kimi_k26("rtx-pro-6000-x8");
+    for (context, requests, measured) in
+        [(16_384, 1, 12.27), (16_384, 8, 26.76), (32_768, 1, 13.62), (65_536, 1, 16.53), (131_072, 1, 21.69)]
+    {
+        let time = long.price(batch(requests, 1, context), Execution::Graph).time.value.ms();
+        eprintln!(
+            "rtx-pro-6000-x8 {context} {requests}: {time:.2} {:+.1} %",
+            100.0 * (time / measured - 1.0)
+        );
+    }
     let case = Case::kimi(RuntimeKind::Sglang);
     for (rows, execution) in
         [(1, Execution::Graph), (3, Execution::Graph), (1, Execution::Eager), (3, Execution::Eager)]
@@ -159,4 +170,23 @@ fn drafting(case: &Case, requests: u32) -> Seconds {
         price(&pass, &with).time.value
     };
     pass(PassKind::DraftExtend, 4) + 2.0 * pass(PassKind::DraftStep, 1)
+}
+
+/// The page says how the server was started: a one-shot all-reduce up to 56 KiB or eight rows. No one-shot rows of a
+/// dual-socket box are public; those of a box with switches stand in.
+#[allow(clippy::print_stderr)]
+fn as_launched() {
+    let mut case = kimi_k26("rtx-pro-6000-x8-switch");
+    for (rows, label) in [(1, "step"), (4, "verify")] {
+        for requests in [1, 2, 4, 8] {
+            let one_shot = requests * rows <= 8;
+            case.policy.backend = one_shot.then_some(crate::collective::Backend::OneShot);
+            let pass = case.price(batch(requests, rows, 256), Execution::Graph);
+            let each = pass.allreduce.total / f64::from(pass.allreduce.count);
+            eprintln!(
+                "as launched {label} {requests} rows: {:.2} ms, all-reduce {each}",
+                pass.time.value.ms()
+            );
+        }
+    }
 }
