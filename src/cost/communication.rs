@@ -83,7 +83,6 @@ fn modelled(choice: Choice, request: Request, with: &Pricing) -> Cost {
         extrapolated: time.extrapolated,
     }
 }
-<<<<<<< HEAD
 
 /// Whether the box would choose the same without the user's settings.
 fn is_default(choice: Choice, request: Request, with: &Pricing) -> bool {
@@ -101,5 +100,3 @@ pub fn collective(op: CollectiveOp, ranks: u32, bytes: Bytes, with: &Pricing) ->
     let cost = cost(op, ranks, bytes, with);
     Sourced { extrapolated: cost.extrapolated, ..Sourced::new(cost.time, cost.source) }
 }
-=======
->>>>>>> cost
