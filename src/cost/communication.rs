@@ -84,19 +84,8 @@ fn modelled(choice: Choice, request: Request, with: &Pricing) -> Cost {
     }
 }
 
-/// Whether the box would choose the same without the user's settings.
-fn is_default(choice: Choice, request: Request, with: &Pricing) -> bool {
-    // One-shot and two-shot rows are timed as such, whoever switched them on.
-    if choice.backend != Backend::Nccl || *with.policy == Policy::default() {
-        return true;
-    }
-    let plain = choose(with.hardware, with.runtime.kind, &Policy::default(), request);
-    (plain.algorithm, plain.protocol, plain.transport)
-        == (choice.algorithm, choice.protocol, choice.transport)
-}
-
 /// The GPU time of one collective over `ranks`, `bytes` per rank, as a pass would be charged for it.
 pub fn collective(op: CollectiveOp, ranks: u32, bytes: Bytes, with: &Pricing) -> Sourced<Seconds> {
-    let cost = cost(op, ranks, bytes, with);
+    let cost = Collectives::new(with).cost(op, ranks, bytes);
     Sourced { extrapolated: cost.extrapolated, ..Sourced::new(cost.time, cost.source) }
 }
