@@ -13,6 +13,7 @@ pub mod analytic;
 pub mod calibration;
 pub mod collective;
 pub mod cost;
+pub mod des;
 pub mod forward;
 pub mod hardware;
 pub mod model;
