@@ -61,11 +61,13 @@ pub fn open(
     library: &dyn Library,
 ) -> Result<(Scenario, Loaded), Diagnostics> {
     let (scenario, mut found) = read(path.as_ref(), overrides)?;
-    // After faults of shape some keys are missing only because they could not be read.
-    let shape_is_right = !found.has_errors();
+    // After faults of the text some keys are missing only because they could not be read, and an acceptance that
+    // cannot be has been reported with its reason.
+    let right = !found.has_errors();
     let mut later = Diagnostics::default();
     let loaded = resolve_into(&scenario, library, &mut later);
-    later.list.retain(|diagnostic| shape_is_right || diagnostic.code != Some(Code::Incomplete));
+    let follows = |code: Option<Code>| matches!(code, Some(Code::Incomplete | Code::Probabilities));
+    later.list.retain(|diagnostic| right || !follows(diagnostic.code));
     found.extend(later);
     match loaded {
         Some(loaded) => found.into_result((scenario, loaded)),

@@ -2,7 +2,7 @@
 
 use super::{Origin, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Place, SourceText};
-use crate::scenario::check::draft_shape;
+use crate::scenario::check::{acceptance_kinds, draft_shape};
 use crate::scenario::layer::Layer;
 use crate::scenario::library::{Law, Shape};
 use crate::scenario::load::beside;
@@ -38,8 +38,9 @@ impl Resolver<'_, '_> {
         match self.library.acceptance(&law, shape) {
             Ok(acceptance) => Some(acceptance),
             Err(why) => {
-                let diagnostic = Diagnostic::error(Code::Probabilities, format!("no such acceptance: {why}"));
-                self.found.push(match layer.key(AT) {
+                let diagnostic = Diagnostic::error(Code::Probabilities, "no such acceptance").note(why);
+                let kind = acceptance_kinds(keys).first().and_then(|kind| layer.key(&format!("{AT}.{kind}")));
+                self.found.push(match kind.or_else(|| layer.key(AT)) {
                     Some(key) => diagnostic.at(key, "described here"),
                     None => diagnostic,
                 });
@@ -74,8 +75,8 @@ impl Resolver<'_, '_> {
     }
 
     fn unusable<T>(&mut self, place: &Place, path: &str, why: &str) -> Option<T> {
-        let title = format!("`{path}` holds no acceptance: {why}");
-        self.found.push(Diagnostic::error(Code::ReferencedFile, title).at(place, "named here"));
+        let title = format!("`{path}` holds no acceptance");
+        self.found.push(Diagnostic::error(Code::ReferencedFile, title).at(place, "named here").note(why));
         None
     }
 }

@@ -238,8 +238,8 @@ fn marked(diagnostic: Diagnostic, place: Option<&Place>, remark: &str) -> Diagno
 }
 
 fn unusable(key: &str, path: &Path, why: &str, place: Option<&Place>) -> Diagnostic {
-    let title = format!("`{}` cannot be used as `{key}`: {why}", path.display());
-    marked(Diagnostic::error(Code::ReferencedFile, title), place, "named here")
+    let title = format!("`{}` cannot be used as `{key}`", path.display());
+    marked(Diagnostic::error(Code::ReferencedFile, title), place, "named here").note(why)
 }
 
 fn unknown(key: &str, name: &str, place: Option<&Place>, names: &[String]) -> Diagnostic {
