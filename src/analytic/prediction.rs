@@ -23,6 +23,21 @@ pub enum Verdict {
     Ties,
 }
 
+impl Verdict {
+    /// The verdict on a speedup, by the rule of [`Verdict::Ties`].
+    pub fn of(speedup: Sourced<f64>) -> Self {
+        let near = (speedup.value - 1.0).abs() < 0.01;
+        let contains = speedup.spread.is_some_and(|s| s.low <= 1.0 && 1.0 <= s.high);
+        if near || contains {
+            Self::Ties
+        } else if speedup.value > 1.0 {
+            Self::Wins
+        } else {
+            Self::Loses
+        }
+    }
+}
+
 /// The whole answer to one scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
@@ -135,6 +150,9 @@ pub struct Lever<T> {
     pub change: Option<f64>,
     /// Whether the lever must be at least (accept length) or at most (times) the value.
     pub at_least: bool,
+    /// What to know about the needed value: why it is missing where the draft-free one is not ("needs 3.80, one
+    /// cycle yields at most 3.00"), or that it is out of the ordinary.
+    pub note: Option<String>,
 }
 
 /// Break-evens in every lever.

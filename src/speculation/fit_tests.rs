@@ -1,0 +1,79 @@
+//! Estimates by hand, and recommendations that the counts support.
+
+use super::*;
+
+#[test]
+fn counts_by_histogram_and_by_position_are_the_same() {
+    let a = Counts::from_histogram(&[59, 24, 12, 34]).expect("valid");
+    let b = Counts::from_positions(129, &[70, 46, 34]).expect("valid");
+    assert_eq!(a, b);
+    assert_eq!(a.histogram(), [59, 24, 12, 34]);
+    assert_eq!((a.cycles(), a.drafted(), a.accepted()), (129, 3, 150));
+}
+
+/// vLLM's log line "Accepted: 150 tokens, Drafted: 387 tokens ... 0.543, 0.357, 0.264": 129 drafts, length 2.16.
+#[test]
+fn a_vllm_log_line() {
+    let counts = Counts::from_positions(129, &[70, 46, 34]).expect("valid");
+    let length = counts.accept_length();
+    assert!((length.value.get() - (1.0 + 150.0 / 129.0)).abs() < 1e-12);
+    let spread = length.spread.expect("a range");
+    assert!(spread.low < length.value && length.value < spread.high);
+    let fits = Fits::new(counts);
+    let rates: Vec<f64> = fits.positions.iter().map(|p| p.rate).collect();
+    for (rate, expected) in rates.iter().zip([0.543, 0.357 / 0.543, 0.264 / 0.357]) {
+        assert!((rate - expected).abs() < 2e-3, "{rate} {expected}");
+    }
+    // 150 accepted, 95 cycles met a rejection.
+    assert!((fits.geometric.rate.rate - 150.0 / 245.0).abs() < 1e-12);
+    assert_eq!(fits.recommended, Recommended::Beta, "rates rise: .54 .66 .74");
+    let mean = fits.acceptance().mean(DraftShape::chain(3)).get();
+    assert!(spread.low.get() < mean && mean < spread.high.get());
+}
+
+#[test]
+fn counts_that_cannot_be_are_errors() {
+    assert_eq!(Counts::from_histogram(&[]), Err(AcceptanceError::Empty));
+    assert_eq!(Counts::from_histogram(&[0, 0]), Err(AcceptanceError::Empty));
+    assert_eq!(
+        Counts::from_positions(10, &[5, 6]),
+        Err(AcceptanceError::Counts { position: 2, accepted: 6, tried: 5 })
+    );
+}
+
+#[test]
+fn falling_rates_call_for_positions() {
+    // Conditional .8, .5, .2: no rate and no mixture of rates falls so.
+    let counts = Counts::from_positions(10_000, &[8000, 4000, 800]).expect("valid");
+    let fits = Fits::new(counts);
+    assert_eq!(fits.recommended, Recommended::Positions);
+    assert!(fits.beta.is_none());
+    assert!((fits.acceptance().mean(DraftShape::chain(3)).get() - 2.28).abs() < 1e-12);
+}
+
+#[test]
+fn exact_beta_counts_give_the_parameters_back() {
+    // Tails of Beta(3, 1.5) over 10⁷ cycles.
+    let law = Acceptance::beta(3.0, 1.5).expect("valid");
+    let shape = DraftShape::chain(5);
+    let accepted: Vec<u64> = (1..=5).map(|i| (law.tail(i, shape) * 1e7).round() as u64).collect();
+    let fits = Fits::new(Counts::from_positions(10_000_000, &accepted).expect("valid"));
+    let fit = fits.beta.expect("rates rise");
+    assert!((fit.law.alpha() - 3.0).abs() < 0.01, "{:?}", fit.law);
+    assert!((fit.law.beta() - 1.5).abs() < 0.01);
+    assert!(fit.gain > 100.0);
+    assert_eq!(fits.recommended, Recommended::Beta);
+}
+
+#[test]
+fn few_counts_recommend_one_rate_and_say_so() {
+    let fits = Fits::new(Counts::from_histogram(&[2, 1, 1]).expect("valid"));
+    assert_eq!(fits.recommended, Recommended::GeometricUntested);
+    assert!(fits.recommended.because().contains("too few"));
+    let one = Fits::new(Counts::from_histogram(&[4000, 6000]).expect("valid"));
+    assert_eq!(one.recommended, Recommended::Geometric);
+    let nothing = Fits::new(Counts::from_histogram(&[50, 0, 0]).expect("valid"));
+    assert!(nothing.acceptance().mean(DraftShape::chain(2)).get() - 1.0 < 1e-12);
+    let all = Fits::new(Counts::from_histogram(&[0, 0, 50]).expect("valid"));
+    assert!((all.acceptance().mean(DraftShape::chain(2)).get() - 3.0).abs() < 1e-12);
+}

@@ -1,0 +1,118 @@
+//! Trees of drafted tokens as acceptance laws.
+//!
+//! A node is accepted when its whole path is, with the product of the branch probabilities along it. Branches of one
+//! node exclude one another, so the nodes of one depth do too: S_d = Σ path probabilities of the nodes at depth d, and
+//! AL = 1 + Σ over all nodes.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::error::{AcceptanceError, probability};
+use super::shape::DraftShape;
+use super::tree_table::{TreeTable, check_ranks};
+
+/// A drafted node of a tree. Node 0 is the root, which is always accepted and not listed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TreeNode {
+    /// Its parent: 0 for the root, i for the i-th listed node, counting from 1.
+    pub parent: usize,
+    /// Probability that it is the accepted child, given that its parent is accepted.
+    pub probability: f64,
+}
+
+/// A tree with the tails of its accepted depth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DraftTree {
+    kind: Kind,
+    tails: Arc<[f64]>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Kind {
+    /// The best tree for the shape, by ranked acceptance; prepared for this shape.
+    Positional(Arc<[f64]>, DraftShape),
+    /// As given.
+    Fixed,
+}
+
+impl DraftTree {
+    /// The best tree of at most `shape.draft_tokens` nodes, `shape.depth() + 1` levels and `shape.topk` branches per
+    /// node when the b-th ranked branch is accepted with `ranks[b]`.
+    pub fn positional(ranks: &[f64], shape: DraftShape) -> Result<Self, AcceptanceError> {
+        check_ranks(ranks)?;
+        let tails = Self::positional_tails(ranks, shape);
+        Ok(Self { kind: Kind::Positional(ranks.into(), shape), tails: tails.into() })
+    }
+
+    /// A fixed tree: every node after its parent, branches of one node adding up to at most 1.
+    pub fn fixed(nodes: &[TreeNode]) -> Result<Self, AcceptanceError> {
+        let mut branches = vec![0.0; nodes.len() + 1];
+        for (i, node) in nodes.iter().enumerate() {
+            if node.parent > i {
+                return Err(AcceptanceError::Parent { node: i + 1, parent: node.parent });
+            }
+            branches[node.parent] += probability(i + 1, node.probability)?;
+        }
+        if let Some(sum) = branches.into_iter().find(|sum| *sum > 1.0 + 1e-6) {
+            return Err(AcceptanceError::BranchesAboveOne { sum });
+        }
+        Ok(Self { kind: Kind::Fixed, tails: tails_by_depth(nodes).into() })
+    }
+
+    /// P(accepted depth ≥ 1), P(≥ 2), ... for `shape`.
+    pub(super) fn tails(&self, shape: DraftShape) -> Cow<'_, [f64]> {
+        match &self.kind {
+            Kind::Positional(ranks, prepared) if *prepared != shape => {
+                Cow::Owned(Self::positional_tails(ranks, shape))
+            }
+            _ => Cow::Borrowed(&self.tails),
+        }
+    }
+
+    /// Deepest level of a fixed tree, in drafted tokens.
+    pub(super) fn fixed_depth(&self) -> Option<u32> {
+        matches!(self.kind, Kind::Fixed).then_some(self.tails.len() as u32)
+    }
+
+    pub(super) fn is_prepared_for(&self, shape: DraftShape) -> bool {
+        match &self.kind {
+            Kind::Positional(_, prepared) => *prepared == shape,
+            Kind::Fixed => true,
+        }
+    }
+
+    pub(super) fn with_shape(mut self, shape: DraftShape) -> Self {
+        if let Kind::Positional(ranks, prepared) = &mut self.kind
+            && *prepared != shape
+        {
+            self.tails = Self::positional_tails(ranks, shape).into();
+            *prepared = shape;
+        }
+        self
+    }
+
+    fn positional_tails(ranks: &[f64], shape: DraftShape) -> Vec<f64> {
+        let branches = ranks.len().min(shape.topk.max(1) as usize);
+        let levels = shape.depth() + 1;
+        let table =
+            TreeTable::new(&ranks[..branches], shape.draft_tokens, levels).expect("ranks were checked");
+        tails_by_depth(&table.best_within(shape.draft_tokens, levels))
+    }
+}
+
+fn tails_by_depth(nodes: &[TreeNode]) -> Vec<f64> {
+    let mut path = vec![(1.0, 0_usize)];
+    let mut tails: Vec<f64> = Vec::new();
+    for node in nodes {
+        let (probability, depth) = path[node.parent];
+        path.push((probability * node.probability, depth + 1));
+        if tails.len() <= depth {
+            tails.push(0.0);
+        }
+        tails[depth] += probability * node.probability;
+    }
+    for tail in &mut tails {
+        *tail = tail.min(1.0);
+    }
+    tails
+}
