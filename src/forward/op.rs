@@ -28,7 +28,8 @@ pub enum Part {
 /// The operations that a cost model can tell apart. Shapes are per rank, after sharding.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum OpKind {
-    /// Dense projection: `rows` x `k` by `k` x `n`.
+    /// Dense projection: `rows` x `k` by `k` x `n`. The batched products that absorb the up-projections of
+    /// latent attention appear with the heads folded into `n`: same weights, same operations.
     Gemm {
         /// Rows of the activation (tokens).
         rows: u32,
@@ -79,7 +80,7 @@ pub enum OpKind {
         requests: u32,
         /// Query rows per request.
         rows: u32,
-        /// State on this rank, per request.
+        /// State on this rank, per request: read once, written once per row.
         state: Bytes,
         /// Operations per row.
         flops_per_row: Flops,
@@ -98,8 +99,11 @@ pub enum OpKind {
         experts: u32,
         /// Routed experts per token.
         per_token: u32,
-        /// Expected distinct experts touched on this rank (the fullest one under expert parallelism).
+        /// Expected distinct experts touched on this rank (the fullest one under expert parallelism); a shared
+        /// expert fused into the kernel counts as one more.
         distinct: f64,
+        /// Pairs of token and expert that this rank computes, a fused shared expert included.
+        pairs: f64,
         /// Storage of the experts.
         weights: WeightFormat,
     },
@@ -114,7 +118,8 @@ pub enum OpKind {
         op: CollectiveOp,
         /// Ranks that take part.
         ranks: u32,
-        /// Message \[B\] per rank: the full vector for all-reduce, this rank's part for all-gather.
+        /// Message \[B\] per rank: the full vector for all-reduce and reduce-scatter, this rank's part for
+        /// all-gather.
         bytes: Bytes,
     },
 }

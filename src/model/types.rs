@@ -71,6 +71,8 @@ pub struct Gqa {
     pub window: Option<u32>,
     /// Whether the output is gated, which doubles the query projection.
     pub gated: bool,
+    /// Whether queries and keys are normalised per head (Qwen3, GLM-4.5): one more small kernel.
+    pub qk_norm: bool,
     /// Width of the input of q, k and v in units of the hidden size: 2 for EAGLE-3 heads, else 1.
     pub input_multiple: u32,
     /// Storage of the projections.
@@ -185,6 +187,11 @@ pub struct Eagle3 {
     pub vocabulary: u32,
     /// Storage of `fc` and head.
     pub weights: WeightFormat,
+}
+
+impl Eagle3 {
+    /// Width of the input of q, k and v in units of the hidden size: embedding and fused feature.
+    pub const INPUT_MULTIPLE: u32 = 2;
 }
 
 /// A multi-token-prediction module.
