@@ -29,6 +29,92 @@ pub enum Backend {
     TwoShot,
 }
 
+impl Backend {
+    /// All, in the order of declaration.
+    pub const ALL: [Self; 10] = [
+        Self::Nccl,
+        Self::NcclSymmetric,
+        Self::CustomAllReduce,
+        Self::FlashinferFused,
+        Self::FlashinferPcie,
+        Self::Mscclpp,
+        Self::TorchSymmMem,
+        Self::QuickReduce,
+        Self::OneShot,
+        Self::TwoShot,
+    ];
+
+    /// The word in scenarios and JSON: `nccl`, `custom-all-reduce`, `one-shot`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Nccl => "nccl",
+            Self::NcclSymmetric => "nccl-symmetric",
+            Self::CustomAllReduce => "custom-all-reduce",
+            Self::FlashinferFused => "flashinfer-fused",
+            Self::FlashinferPcie => "flashinfer-pcie",
+            Self::Mscclpp => "mscclpp",
+            Self::TorchSymmMem => "torch-symm-mem",
+            Self::QuickReduce => "quick-reduce",
+            Self::OneShot => "one-shot",
+            Self::TwoShot => "two-shot",
+        }
+    }
+
+    /// The name in sentences.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Nccl => "NCCL",
+            Self::NcclSymmetric => "NCCL's symmetric-memory kernel",
+            Self::CustomAllReduce => "the server's custom all-reduce",
+            Self::FlashinferFused => "FlashInfer's fused all-reduce",
+            Self::FlashinferPcie => "FlashInfer's PCIe all-reduce",
+            Self::Mscclpp => "MSCCL++",
+            Self::TorchSymmMem => "torch symmetric memory",
+            Self::QuickReduce => "QuickReduce",
+            Self::OneShot => "the PCIe one-shot all-reduce",
+            Self::TwoShot => "the PCIe two-shot all-reduce",
+        }
+    }
+}
+
+impl Algorithm {
+    /// The word in scenarios and reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ring => "ring",
+            Self::Tree => "tree",
+            Self::Nvls => "nvls",
+            Self::OneShot => "one-shot",
+            Self::TwoShot => "two-shot",
+            Self::RecursiveDoubling => "recursive-doubling",
+            Self::HalvingDoubling => "halving-doubling",
+            Self::Binomial => "binomial",
+        }
+    }
+}
+
+impl Protocol {
+    /// NCCL's word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ll => "LL",
+            Self::Ll128 => "LL128",
+            Self::Simple => "Simple",
+        }
+    }
+}
+
+impl Transport {
+    /// The word in scenarios and reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Nvlink => "nvlink",
+            Self::P2p => "p2p",
+            Self::Shm => "shm",
+        }
+    }
+}
+
 /// Algorithms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
