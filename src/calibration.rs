@@ -1,8 +1,111 @@
-//! Measured tables and fits of one box.
+//! Measured tables and fits of one box: the first source of times, before any formula.
+//!
+//! A [`Calibration`] holds collectives over message size and kernels over their shapes, measured on one kind of
+//! GPU, with where they came from. The cost model asks it first; what it does not hold, it does not invent: the
+//! answer is `None`, and a fit or the roofline takes over.
+//! Presets are compiled in; their tables are unpacked when first asked. Sources, coverage and errors of each are
+//! in `calibration/README.md`; the file format is that of [`parse`].
+
+mod block;
+mod collectives;
+mod error;
+mod file;
+mod fit;
+mod grid;
+mod kernels;
+mod keyed;
+mod lazy;
+mod leave_one_out;
+mod lookup;
+mod presets;
+mod tables;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+pub use collectives::{CollectiveCurve, CollectiveKey, CollectiveRow};
+pub use error::{CalibrationError, TableError};
+pub use file::{FORMAT, parse};
+pub use fit::{Fit, FitOf, FitRange, Form, Params};
+pub use leave_one_out::{LeftOut, Report, leave_one_out};
+pub use lookup::{Lookup, MLA_MODULE_SHAPE, MlaModuleShape, MoeLookup};
+pub use presets::{PresetEntry, preset, preset_entries};
+pub use tables::Tables;
+pub use words::{Family, Mode};
 
 /// A calibration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
     /// Preset name or path.
     pub name: String,
+    /// The box that was measured; none for [`none`].
+    pub facts: Option<BoxFacts>,
+    /// Where the numbers came from.
+    pub provenance: Provenance,
+    /// What a reader must know: limits, rows that look wrong, what is fitted or assumed.
+    pub notes: Vec<String>,
+    /// Measured tables.
+    pub tables: Tables,
+    /// Fitted curves.
+    pub fits: Vec<Fit>,
+}
+
+/// The box that was measured; empty where the source does not say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BoxFacts {
+    /// Name of the GPU preset.
+    pub gpu: String,
+    /// How many GPUs.
+    pub count: u32,
+    /// Version of the GPU driver.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub driver: String,
+    /// Version of NCCL.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub nccl: String,
+    /// Clocks and power limits.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub clocks: String,
+    /// PCIe generation and lanes.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pcie: String,
+    /// What joins the GPUs.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub topology: String,
+    /// NCCL_* variables that were set.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub environment: IndexMap<String, String>,
+}
+
+/// Where numbers came from.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// Paper, package or repository with its version.
+    pub source: String,
+    /// Its licence.
+    pub licence: String,
+    /// The command that made the file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
+    /// When it was measured, as far as known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub date: String,
+}
+
+/// No measurements: every time comes from formulas.
+pub fn none() -> Calibration {
+    Calibration {
+        name: "none".to_owned(),
+        facts: None,
+        provenance: Provenance::default(),
+        notes: Vec::new(),
+        tables: Tables::default(),
+        fits: Vec::new(),
+    }
 }

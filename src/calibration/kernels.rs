@@ -1,0 +1,11 @@
+//! Kernel times: dense projections, attention, experts.
+
+mod attention;
+mod gemm;
+mod mla;
+mod moe;
+
+pub(super) use attention::AttentionTable;
+pub(super) use gemm::GemmTable;
+pub(super) use mla::{MlaTable, What as MlaWhat};
+pub(super) use moe::MoeTable;

@@ -1,0 +1,235 @@
+//! Looking times up: what the cost model asks.
+
+use super::Calibration;
+use super::collectives::{CollectiveCurve, CollectiveKey};
+use super::fit::Fit;
+use super::grid::Point;
+use super::kernels::MlaWhat;
+use super::words::{Family, Mode};
+use crate::collective::Transport;
+use crate::model::{KvFormat, WeightFormat};
+use crate::runtime::{CollectiveOp, RuntimeKind};
+use crate::sourced::Source;
+use crate::units::{Bytes, Seconds};
+
+/// A time from a table or a fit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lookup {
+    /// The time of one kernel, module or call.
+    pub time: Seconds,
+    /// Measured, fitted or assumed.
+    pub source: Source,
+    /// Whether the table or the range of the fit was left.
+    pub extrapolated: bool,
+}
+
+impl From<Point> for Lookup {
+    fn from(point: Point) -> Self {
+        Self { time: Seconds::new(point.time), source: Source::Measured, extrapolated: point.extrapolated }
+    }
+}
+
+/// The time of the routed experts of one layer, and what the measured router did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MoeLookup {
+    /// The time.
+    pub lookup: Lookup,
+    /// Distinct experts that the measured tokens touched: min(tokens · K, E), the router being balanced. A real
+    /// router touches fewer; whoever knows how many may look up the tokens that touch as many.
+    pub distinct_assumed: f64,
+}
+
+/// The module that [`Calibration::mla_module`] times: the projections of DeepSeek-V3 and Kimi-K2 around the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MlaModuleShape {
+    /// Hidden size.
+    pub hidden: u32,
+    /// Rank of the query compression.
+    pub q_lora: u32,
+    /// Rank of the key/value compression.
+    pub kv_lora: u32,
+    /// Width of a head without rotary encoding.
+    pub nope: u32,
+    /// Width of the rotary part.
+    pub rope: u32,
+    /// Width of a value head.
+    pub value: u32,
+}
+
+/// Shape of the measured MLA modules: other widths need other tables.
+pub const MLA_MODULE_SHAPE: MlaModuleShape =
+    MlaModuleShape { hidden: 7168, q_lora: 1536, kv_lora: 512, nope: 128, rope: 64, value: 128 };
+
+impl Calibration {
+    /// One collective of `bytes` per rank (the full vector for an all-reduce, this rank's part for an all-gather).
+    ///
+    /// A table is taken inside its range, then a fit inside its range, then the table beyond it, then the fit.
+    /// `stream` and `graph` both hold the device's time and stand in for one another; `eager` rows include the
+    /// host's issue time and have no substitute.
+    pub fn collective(
+        &self,
+        op: CollectiveOp,
+        ranks: u32,
+        family: Family,
+        mode: Mode,
+        transport: Transport,
+        bytes: Bytes,
+    ) -> Option<Lookup> {
+        self.collective_by(None, CollectiveKey { op, ranks, family, mode, transport }, bytes)
+    }
+
+    /// As [`Self::collective`], with the rows of one server where the table tells servers apart.
+    pub fn collective_by(
+        &self,
+        server: Option<RuntimeKind>,
+        key: CollectiveKey,
+        bytes: Bytes,
+    ) -> Option<Lookup> {
+        let curve = self.curve(server, key);
+        let fit = self.fit(key, bytes);
+        match (curve, fit) {
+            (Some(curve), Some(fit)) if !curve.covers(bytes) && fit.covers(bytes) => Some(by_fit(fit, bytes)),
+            (Some(curve), _) => {
+                let (time, source, extrapolated) = curve.at(bytes);
+                Some(Lookup { time, source, extrapolated })
+            }
+            (None, fit) => fit.map(|fit| by_fit(fit, bytes)),
+        }
+    }
+
+    fn curve(&self, server: Option<RuntimeKind>, key: CollectiveKey) -> Option<&CollectiveCurve> {
+        let table = self.tables.collectives.as_ref()?.get();
+        let other = match key.mode {
+            Mode::Stream => Some(Mode::Graph),
+            Mode::Graph => Some(Mode::Stream),
+            Mode::Eager => None,
+        };
+        let substitute = || table.curve(CollectiveKey { mode: other?, ..key }, server);
+        table.curve(key, server).or_else(substitute)
+    }
+
+    fn fit(&self, key: CollectiveKey, bytes: Bytes) -> Option<&Fit> {
+        let fits = |fit: &&Fit| {
+            let of = &fit.of;
+            let mode = of.mode.map_or(key.mode != Mode::Eager, |mode| mode == key.mode);
+            mode && of.op == key.op
+                && of.ranks == key.ranks
+                && of.family == key.family
+                && of.transport == key.transport
+        };
+        let mut candidates = self.fits.iter().filter(fits);
+        candidates.clone().find(|fit| fit.covers(bytes)).or_else(|| candidates.next())
+    }
+
+    /// A dense projection, `rows` x k by k x n, weights of the given storage.
+    ///
+    /// Measured with the same weights again and again: where they fit in L2 the row is a lower bound.
+    pub fn gemm(
+        &self,
+        server: RuntimeKind,
+        weights: WeightFormat,
+        rows: u32,
+        n: u32,
+        k: u32,
+    ) -> Option<Lookup> {
+        self.tables.gemm.as_ref()?.get().at(server, weights, [rows, n, k]).map(Lookup::from)
+    }
+
+    /// Decode attention of `requests_times_rows` queries over `context` tokens each, heads of one GPU.
+    ///
+    /// Measured with one row per request. Rows of one request share their KV, so for several rows the caller
+    /// decides between requests (KV read once) and requests x rows (read for every row).
+    #[allow(clippy::too_many_arguments)] // The shape of an attention kernel has that many sides.
+    pub fn attention(
+        &self,
+        server: RuntimeKind,
+        kv: KvFormat,
+        requests_times_rows: u32,
+        heads: u32,
+        kv_heads: u32,
+        head_dim: u32,
+        context: u32,
+    ) -> Option<Lookup> {
+        let table = self.tables.attention.as_ref()?.get();
+        table.at(server, kv, requests_times_rows, [heads, kv_heads, head_dim], context).map(Lookup::from)
+    }
+
+    /// The absorbed MLA kernel alone (latent rank 512, rotary part 64), heads of one GPU.
+    pub fn mla_kernel(
+        &self,
+        server: RuntimeKind,
+        kv: KvFormat,
+        batch: u32,
+        heads: u32,
+        context: u32,
+    ) -> Option<Lookup> {
+        self.mla(MlaWhat::Kernel, server, None, kv, [heads, batch, context])
+    }
+
+    /// A whole MLA module with bf16 projections of [`MLA_MODULE_SHAPE`], heads of one GPU: all projections,
+    /// absorption and the kernel, without norms outside of it and without the all-reduce.
+    pub fn mla_module(
+        &self,
+        server: RuntimeKind,
+        kv: KvFormat,
+        batch: u32,
+        heads: u32,
+        context: u32,
+    ) -> Option<Lookup> {
+        self.mla_module_with(server, WeightFormat::Bf16, kv, batch, heads, context)
+    }
+
+    /// As [`Self::mla_module`], with projections stored otherwise.
+    pub fn mla_module_with(
+        &self,
+        server: RuntimeKind,
+        weights: WeightFormat,
+        kv: KvFormat,
+        batch: u32,
+        heads: u32,
+        context: u32,
+    ) -> Option<Lookup> {
+        self.mla(MlaWhat::Module, server, Some(weights), kv, [heads, batch, context])
+    }
+
+    fn mla(
+        &self,
+        what: MlaWhat,
+        server: RuntimeKind,
+        weights: Option<WeightFormat>,
+        kv: KvFormat,
+        at: [u32; 3],
+    ) -> Option<Lookup> {
+        self.tables.mla.as_ref()?.get().at(what, server, weights, kv, at).map(Lookup::from)
+    }
+
+    /// Routed experts of one layer: `tokens` tokens, `per_token` of `experts` experts each, an expert of whole
+    /// width `width` cut into `shards`. Other shapes of layer than the measured ones have no time; other shards
+    /// are interpolated.
+    #[allow(clippy::too_many_arguments)] // The shape of an expert layer has that many sides.
+    pub fn moe(
+        &self,
+        server: RuntimeKind,
+        weights: WeightFormat,
+        tokens: u32,
+        hidden: u32,
+        width: u32,
+        per_token: u32,
+        experts: u32,
+        shards: u32,
+    ) -> Option<MoeLookup> {
+        let shape = [hidden, width, per_token, experts];
+        let point = self.tables.moe.as_ref()?.get().at(server, weights, shape, [shards, tokens])?;
+        let distinct_assumed = (f64::from(tokens) * f64::from(per_token)).min(f64::from(experts));
+        Some(MoeLookup { lookup: point.into(), distinct_assumed })
+    }
+
+    /// All curves of collectives, for validation and plots.
+    pub fn collective_curves(&self) -> &[CollectiveCurve] {
+        self.tables.collectives.as_ref().map_or(&[], |table| table.get().curves())
+    }
+}
+
+fn by_fit(fit: &Fit, bytes: Bytes) -> Lookup {
+    Lookup { time: fit.time(bytes), source: fit.source, extrapolated: !fit.covers(bytes) }
+}
