@@ -5,6 +5,8 @@
 //! Sources: sglang 0.5.9/0.5.14 and vLLM source files named beside the fields; two H200s measured with
 //! PyTorch 2.11 (eager issue); the ranges are judgement where no measurement is named.
 
+mod profile;
+
 use serde::{Deserialize, Serialize};
 
 use crate::sourced::Sourced;
@@ -50,6 +52,7 @@ pub enum CollectiveOp {
 
 /// What one runtime costs and does.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::struct_excessive_bools)] // Independent facts of a server.
 pub struct Runtime {
     /// Which one.
     pub kind: RuntimeKind,
@@ -73,4 +76,7 @@ pub struct Runtime {
     pub replicates_mla_down: bool,
     /// Whether small operations are fused as servers do (add + norm, SiLU x up, router top-k).
     pub fuses_small_ops: bool,
+    /// Whether shared experts run beside the routed ones on a second stream inside a graph, so that they add
+    /// their bytes and not their kernels' floors.
+    pub overlaps_shared_experts: bool,
 }

@@ -27,6 +27,7 @@ fn runtime(kind: RuntimeKind) -> Runtime {
         embedding_allreduce: kind == RuntimeKind::Sglang,
         replicates_mla_down: true,
         fuses_small_ops: server,
+        overlaps_shared_experts: server,
     }
 }
 

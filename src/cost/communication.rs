@@ -1,0 +1,85 @@
+//! GPU time of a collective, from the arrival of its last rank.
+//!
+//! The server's and NCCL's rules choose backend, algorithm, protocol and transport (`collective::choose`); the
+//! time comes from the calibration's table of that backend if the box would choose the same without the user's
+//! settings (a table times what was chosen when it was measured), else from `collective::model_time`.
+//!
+//! Rows timed one framework call at a time are `max(host issue, GPU)` and never serve as GPU time: eager passes
+//! take the rows of back-to-back calls, and what the host costs comes from the runtime profile.
+
+use super::pass::Bound;
+use super::price::Pricing;
+use super::roofline::Cost;
+use crate::calibration::{CollectiveKey, Family, Lookup, Mode};
+use crate::collective::{Backend, Choice, NcclSettings, Policy, Request, choose, choose_with, model_time};
+use crate::runtime::{CollectiveOp, Execution};
+use crate::sourced::Source;
+use crate::units::{Bytes, Seconds};
+
+/// The collectives of one pass: what its policy says, read once.
+#[derive(Debug)]
+pub(super) struct Collectives<'a> {
+    with: &'a Pricing<'a>,
+    settings: NcclSettings,
+    /// Whether the user changes anything.
+    plain: bool,
+}
+
+impl<'a> Collectives<'a> {
+    pub(super) fn new(with: &'a Pricing<'a>) -> Self {
+        let plain = *with.policy == Policy::default();
+        Self { with, settings: with.policy.environment.settings(), plain }
+    }
+
+    /// The time of a collective over `ranks`, `bytes` per rank.
+    pub(super) fn cost(&self, op: CollectiveOp, ranks: u32, bytes: Bytes) -> Cost {
+        if ranks <= 1 {
+            let bound = Bound::Communication;
+            return Cost { time: Seconds::ZERO, bound, source: Source::Derived, extrapolated: false };
+        }
+        let with = self.with;
+        let request = Request { op, ranks, bytes, execution: with.execution };
+        let choice = choose_with(with.hardware, with.runtime.kind, with.policy, &self.settings, request);
+        let measured = self.is_as_measured(choice, request).then(|| table(choice, request, with)).flatten();
+        match measured {
+            Some(row) => Cost { bound: Bound::Communication, ..Cost::from(row) },
+            None => modelled(choice, request, with),
+        }
+    }
+
+    /// Whether the box would choose the same without the user's settings. Rows of other backends than NCCL are
+    /// timed as such, whoever switched them on.
+    fn is_as_measured(&self, choice: Choice, request: Request) -> bool {
+        if self.plain || choice.backend != Backend::Nccl {
+            return true;
+        }
+        let with = self.with;
+        let nccl = Policy { backend: Some(Backend::Nccl), ..Policy::default() };
+        let plain = choose(with.hardware, with.runtime.kind, &nccl, request);
+        (plain.algorithm, plain.protocol, plain.transport)
+            == (choice.algorithm, choice.protocol, choice.transport)
+    }
+}
+
+/// Rows measured inside graphs for a graph, back to back for eager; each stands in for the other, and the fits of
+/// the calibration for both.
+fn table(choice: Choice, request: Request, with: &Pricing) -> Option<Lookup> {
+    let mode = match with.execution {
+        Execution::Graph => Mode::Graph,
+        Execution::Eager => Mode::Stream,
+    };
+    let Request { op, ranks, bytes, .. } = request;
+    let family = Family::from(choice.backend);
+    let key = CollectiveKey { op, ranks, family, mode, transport: choice.transport };
+    with.calibration.collective_by(Some(with.runtime.kind), key, bytes)
+}
+
+fn modelled(choice: Choice, request: Request, with: &Pricing) -> Cost {
+    let time = model_time(with.hardware, choice, request);
+    Cost {
+        time: time.value,
+        bound: Bound::Communication,
+        source: time.source,
+        extrapolated: time.extrapolated,
+    }
+}

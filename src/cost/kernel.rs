@@ -1,0 +1,136 @@
+//! GPU time of one compute operation: measured kernel tables first, the roofline last.
+//!
+//! * Projections: the table of the server, corrected for L2 ([`Roofline::beyond_l2`]).
+//! * Attention: kernel time of a batch of requests x rows. Where one request has several rows, the tables time
+//!   that many requests instead, which reads the KV cache once per row: an upper bound, marked extrapolated.
+//! * Experts: the `balanced` rows of the tables touch min(T·K, E) distinct experts; real tokens share experts. So
+//!   the table is read at the number of tokens T' = distinct / K that touches the expected number, and what more
+//!   tokens cost at full coverage (T > E / K) is added from the rows beyond.
+//!
+//! A table of another server is never used in its place: kernels differ too much.
+
+use super::module::REPLAY;
+use super::price::Pricing;
+use super::roofline::{Cost, Demand, Roofline, demand};
+use crate::calibration::Lookup;
+use crate::forward::OpKind;
+use crate::model::{KvFormat, WeightFormat};
+use crate::runtime::RuntimeKind;
+use crate::units::Seconds;
+
+use super::pass::Bound;
+
+/// The time of a compute operation; none for a collective.
+pub(super) fn cost(kind: &OpKind, with: &Pricing, roofline: &Roofline) -> Option<Cost> {
+    let demand = demand(kind)?;
+    let server = tables_of(with.runtime.kind);
+    let measured = match *kind {
+        OpKind::Gemm { rows, n, k, weights } => with
+            .calibration
+            .gemm(server, weights, rows, n, k)
+            .map(|row| roofline.beyond_l2(row.into(), &demand)),
+        OpKind::Attention { requests, rows, context, heads, kv_heads, head_dim, kv } => {
+            per_cache_width(kv, |kv| {
+                with.calibration.attention(server, kv, requests * rows, heads, kv_heads, head_dim, context)
+            })
+            .map(|cost| shared_cache(cost, rows))
+        }
+        OpKind::MlaAttention { requests, rows, context, heads, kv_lora: 512, rope: 64, kv } => {
+            per_cache_width(kv, |kv| with.calibration.mla_kernel(server, kv, requests * rows, heads, context))
+                .map(|cost| shared_cache(cost, rows))
+        }
+        OpKind::Experts { .. } => experts(kind, with).map(|row| roofline.beyond_l2(row, &demand)),
+        _ => None,
+    };
+    Some(measured.unwrap_or_else(|| roofline.time(&demand)))
+}
+
+/// The smallest kernel that the tables hold, one row through a 32 x 32 matrix: launch and latency, hardly work.
+pub(super) fn smallest(with: &Pricing) -> Option<Seconds> {
+    let server = tables_of(with.runtime.kind);
+    with.calibration.gemm(server, WeightFormat::Bf16, 1, 32, 32).map(|row| row.time)
+}
+
+/// The server whose tables time a runtime's kernels: plain PyTorch and CUDA call the same cuBLAS as vLLM.
+pub(super) const fn tables_of(kind: RuntimeKind) -> RuntimeKind {
+    match kind {
+        RuntimeKind::Sglang => RuntimeKind::Sglang,
+        RuntimeKind::Vllm | RuntimeKind::Pytorch | RuntimeKind::Cuda => RuntimeKind::Vllm,
+    }
+}
+
+/// A look-up for a cache width, or else for bf16, whose reads are an upper bound for the narrower ones.
+pub(super) fn per_cache_width(kv: KvFormat, look_up: impl Fn(KvFormat) -> Option<Lookup>) -> Option<Cost> {
+    let exact = look_up(kv).filter(|row| !row.extrapolated).map(Cost::from);
+    exact.or_else(|| {
+        let row = Cost::from(look_up(KvFormat::Bf16)?);
+        Some(Cost { extrapolated: row.extrapolated || kv != KvFormat::Bf16, ..row })
+    })
+}
+
+/// Marks a time that was measured with a cache per row for rows that share one.
+pub(super) fn shared_cache(cost: Cost, rows: u32) -> Cost {
+    Cost { extrapolated: cost.extrapolated || rows > 1, ..cost }
+}
+
+/// Routed experts, from the tables at the expected number of distinct experts.
+pub(super) fn experts(kind: &OpKind, with: &Pricing) -> Option<Cost> {
+    let OpKind::Experts { tokens, hidden, width, shards, experts, per_token, distinct, weights, .. } = *kind
+    else {
+        return None;
+    };
+    let server = tables_of(with.runtime.kind);
+    let at = |tokens: u32| {
+        let row = with.calibration.moe(server, weights, tokens, hidden, width, per_token, experts, shards);
+        row.map(|row| row.lookup)
+    };
+    let equivalent = (distinct / f64::from(per_token)).max(1.0);
+    let below = equivalent.floor();
+    let row = at(below as u32)?;
+    let share = equivalent - below;
+    let mut time = row.time;
+    if share > 1e-9 {
+        let above = at(below as u32 + 1)?;
+        time = row.time * (1.0 - share) + above.time * share;
+    }
+    time += beyond_coverage(tokens, experts, per_token, at)?;
+    if server == RuntimeKind::Vllm {
+        time = (time - REPLAY).max(Seconds::ZERO);
+    }
+    Some(Cost { time, ..Cost::from(row) })
+}
+
+/// What `tokens` cost over the fewest that touch every expert.
+fn beyond_coverage(
+    tokens: u32,
+    experts: u32,
+    per_token: u32,
+    at: impl Fn(u32) -> Option<Lookup>,
+) -> Option<Seconds> {
+    let covering = experts.div_ceil(per_token);
+    if tokens <= covering {
+        return Some(Seconds::ZERO);
+    }
+    Some((at(tokens)?.time - at(covering)?.time).max(Seconds::ZERO))
+}
+
+impl From<Lookup> for Cost {
+    fn from(row: Lookup) -> Self {
+        Self { time: row.time, bound: Bound::Table, source: row.source, extrapolated: row.extrapolated }
+    }
+}
+
+/// The cost of an operation that hides behind another stream: its bytes, without floors.
+pub(super) fn overlapped(demand: &Demand, roofline: &Roofline) -> Cost {
+    Cost {
+        time: roofline.stream(demand.weights + demand.other),
+        bound: Bound::Memory,
+        source: roofline.source,
+        extrapolated: false,
+    }
+}
+
+/// Whether tables of whole bf16 modules stand for projections in this format.
+pub(super) fn is_plain(weights: WeightFormat) -> bool {
+    weights == WeightFormat::Bf16
+}

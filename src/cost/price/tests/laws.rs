@@ -1,0 +1,77 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::cost::Share;
+
+const KINDS: [RuntimeKind; 4] =
+    [RuntimeKind::Sglang, RuntimeKind::Vllm, RuntimeKind::Pytorch, RuntimeKind::Cuda];
+
+/// Kimi-K2.5 without tables: the roofline alone.
+fn roofline_only(runtime: RuntimeKind) -> Case {
+    let mut case = Case::kimi(runtime);
+    case.calibration = calibration::none();
+    case
+}
+
+/// GPU time without collectives, which become cheaper at some sizes (NCCL changes its protocol).
+fn kernels(pass: &PricedPass) -> Seconds {
+    let rows = pass.breakdown();
+    rows.iter()
+        .filter(|row| !matches!(row.share, Share::Collectives | Share::Waiting))
+        .map(|row| row.time)
+        .sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn on_the_roofline_time_grows_with_rows_requests_and_context(
+        kind in 0..4usize, requests in 1..64u32, rows in 1..9u32, context in 1..50_000u32,
+    ) {
+        let case = roofline_only(KINDS[kind]);
+        let time = |r, n, c| kernels(&case.price(batch(r, n, c), Execution::Graph));
+        let base = time(requests, rows, context);
+        let verify = rows > 1;
+        prop_assert!(time(requests + 1, rows, context) >= base);
+        prop_assert!(!verify || time(requests, rows + 1, context) >= base);
+        prop_assert!(time(requests, rows, context + 500) >= base);
+    }
+
+    #[test]
+    fn eager_never_beats_its_gpu_and_a_graph_only_waits_for_its_launch(
+        kind in 0..4usize, requests in 1..64u32, rows in 1..9u32, context in 1..50_000u32,
+    ) {
+        let case = Case::kimi(KINDS[kind]);
+        let eager = case.price(batch(requests, rows, context), Execution::Eager);
+        let graph = case.price(batch(requests, rows, context), Execution::Graph);
+        let slack = Seconds::new(1e-15);
+        prop_assert!(eager.time.value + slack >= eager.device_time.max(eager.issue_time));
+        prop_assert!((graph.time.value - graph.device_time - graph.launch).get().abs() < 1e-15);
+        for pass in [&eager, &graph] {
+            let spread = pass.time.spread.expect("a range");
+            prop_assert!(spread.low <= pass.time.value && pass.time.value <= spread.high);
+        }
+    }
+}
+
+#[test]
+fn a_host_without_cost_leaves_the_gpu_and_a_gpu_without_work_the_host() {
+    let mut case = Case::kimi(RuntimeKind::Sglang);
+    let free = Sourced::given(Seconds::ZERO);
+    (case.runtime.issue_kernel, case.runtime.issue_collective) = (free, free);
+    let pass = case.price(batch(1, 3, 2048), Execution::Eager);
+    assert!((pass.time.value - pass.device_time).get().abs() < 1e-15);
+    assert!(pass.issue_time.get().abs() < 1e-15 && !pass.host_bound());
+}
+
+#[test]
+fn the_weakest_source_names_the_time() {
+    let mut case = Case::kimi(RuntimeKind::Sglang);
+    let graph = case.price(batch(1, 1, 2048), Execution::Graph);
+    assert_eq!(graph.time.source, Source::Roofline);
+    let eager = case.price(batch(1, 1, 2048), Execution::Eager);
+    assert_eq!(eager.time.source, Source::Assumed);
+    case.model.kv = KvFormat::Fp8;
+    assert!(case.price(batch(1, 1, 2048), Execution::Graph).time.extrapolated, "no fp8 rows: bf16 stands in");
+}
