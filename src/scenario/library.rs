@@ -3,6 +3,8 @@
 //! Resolving a scenario looks names up through this trait, so that it can be tested without any preset and so that
 //! this module needs to know no table of another.
 
+mod builtin;
+
 use std::io;
 
 use serde_json::Value;
@@ -14,6 +16,8 @@ use crate::runtime::{Runtime, RuntimeKind};
 use crate::sourced::Sourced;
 use crate::speculation::Acceptance;
 use crate::units::{AcceptLength, Bytes};
+
+pub use builtin::Builtin;
 
 /// Storage formats other than those of the checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
