@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Formats, Law, Library, Shape, SideFiles};
+use super::{Formats, Law, Library, SideFiles};
 use crate::calibration::{self, Calibration};
 use crate::hardware::{self, Hardware};
 use crate::model::{self, Draft, FormatOverrides, Model};
@@ -102,34 +102,29 @@ impl Library for Builtin {
         Runtime::profile(kind)
     }
 
-    fn acceptance(&self, law: &Law, shape: Shape) -> Result<Acceptance, String> {
-        let drafted = draft_shape(shape);
+    fn acceptance(&self, law: &Law, shape: DraftShape) -> Result<Acceptance, String> {
         match law {
-            Law::AcceptLength(mean) => Acceptance::mean_only(*mean, drafted),
+            Law::AcceptLength(mean) => Acceptance::mean_only(*mean, shape),
             Law::Rate(rate) => Acceptance::geometric_sourced(*rate),
-            Law::MeanRate(rate) => Acceptance::mean_rate(*rate, drafted),
+            Law::MeanRate(rate) => Acceptance::mean_rate(*rate, shape),
             Law::Conditional(rates) => Acceptance::conditional(rates),
             Law::Cumulative(rates) => Acceptance::cumulative(rates),
             Law::Histogram(weights) => Acceptance::histogram(weights),
             Law::Tree { ranks, nodes, levels } => {
-                let tree = DraftShape { steps: levels.saturating_sub(1), draft_tokens: *nodes, ..drafted };
+                let tree = DraftShape { steps: levels.saturating_sub(1), draft_tokens: *nodes, ..shape };
                 Acceptance::tree(ranks, tree)
             }
         }
         .map_err(|error| error.to_string())
     }
 
-    fn reshaped(&self, acceptance: &Acceptance, shape: Shape) -> Acceptance {
-        acceptance.clone().with_shape(draft_shape(shape))
+    fn reshaped(&self, acceptance: &Acceptance, shape: DraftShape) -> Acceptance {
+        acceptance.clone().with_shape(shape)
     }
 }
 
 fn overrides(formats: Formats) -> FormatOverrides {
     FormatOverrides { weights: formats.weights, kv: formats.kv }
-}
-
-fn draft_shape(shape: Shape) -> DraftShape {
-    DraftShape { steps: shape.steps, topk: shape.topk, draft_tokens: shape.draft_tokens }
 }
 
 /// Names and aliases.

@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::fake::Fake;
 use crate::diagnostic::{Code, codes, render_all};
+use crate::scenario::library::Builtin;
 use crate::scenario::{Overrides, open};
 
 const FOLDER: &str = "tests/golden/scenario";
@@ -38,7 +38,7 @@ fn overrides(path: &Path) -> Overrides {
 }
 
 fn message(path: &Path) -> String {
-    match open(path, &overrides(path), &Fake) {
+    match open(path, &overrides(path), &Builtin) {
         Ok(_) => panic!("{} is accepted", path.display()),
         Err(faults) => render_all(&faults, false),
     }
