@@ -1,7 +1,6 @@
 //! Scenario files: loading, checking, resolving.
 
 mod axis;
-mod builtin;
 mod check;
 mod keys;
 pub mod layer;
@@ -16,9 +15,9 @@ mod vary;
 pub mod written;
 
 pub use axis::{Axis, AxisValues};
-pub use builtin::Builtin;
+
 pub use keys::{KeyDoc, key_docs};
-pub use library::Library;
+pub use library::{Builtin, Library};
 pub use load::{Scenario, Variation, load, load_with};
 pub use overrides::Overrides;
 pub use resolve::{Loaded, open, resolve};

@@ -52,8 +52,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 fn load(path: &Path, overrides: &Overrides, library: &dyn Library) -> Result<Loaded, Diagnostics> {
-    let scenario = scenario::load_with(path, overrides)?;
-    scenario::resolve(&scenario, library)
+    scenario::open(path, overrides, library).map(|(_, loaded)| loaded)
 }
 
 /// Numbered notes on stderr: defaults that matter, variables without effect.

@@ -200,11 +200,12 @@ fn allreduce_choice(setup: &ModelledSetup) -> Option<Finding> {
     Some(Finding {
         code: "faster-allreduce",
         message: format!(
-            "{} For the {} of verify {} would take about {} instead of {} by the same model. {}",
+            "{}. For the {} of verify, {} would take about {} ({}) instead of {} by the same model; {}.",
             explanation.taken,
             request.bytes,
             better.choice.backend.title(),
             better.time.value,
+            better.time.source.word(),
             better.instead_of.value,
             better.because
         ),
