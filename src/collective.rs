@@ -22,7 +22,7 @@ pub use environment::NcclSettings;
 pub use explain::{Better, Explanation, explain_choice, refusal_of_policy};
 pub use notes::{Note, NoteKind, environment_notes, known_variables};
 pub use policy::{Algorithm, Backend, NcclEnvironment, Policy, Protocol, Transport};
-pub use time::model_time;
+pub use time::{StepTerms, model_time, step_terms};
 
 use dispatch::{nccl_choice, one_shot_choice};
 

@@ -21,7 +21,7 @@ mod spread;
 
 pub use breakdown::{PartTime, Share};
 pub use communication::collective;
-pub use pass::{Bound, CollectiveTotal, PricedBlock, PricedOp, PricedPass};
+pub use pass::{Bound, CollectiveTotal, Exchange, PricedBlock, PricedOp, PricedPass};
 pub use price::{Pricing, price};
 pub use race::{Race, Stretch, race};
 pub use roofline::{COMPUTE_EFFICIENCY, Cost, Demand, Roofline, demand};

@@ -129,6 +129,50 @@ fn step_cost(hardware: &Hardware, choice: Choice, ranks: u32) -> StepCost {
     }
 }
 
+/// What one step of a choice costs beyond the links it crosses, for simulators that move the steps themselves.
+///
+/// `latency` is a whole step between neighbours of the ring, hop included; `wire` says how many bytes cross a link
+/// for each byte of payload: LL 2, LL128 128/120, staging through host memory twice that; for one-shot kernels over
+/// PCIe peers, how much slower than a bulk copy their stores are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepTerms {
+    /// Latency of a step, the mean hop of the ring included.
+    pub latency: Seconds,
+    /// Bytes on the wire per byte of payload.
+    pub wire: f64,
+    /// Rate at which a rank sums: two reads and a write.
+    pub sum: Bandwidth,
+}
+
+/// The terms of a choice over `ranks`.
+pub fn step_terms(hardware: &Hardware, choice: Choice, ranks: u32) -> StepTerms {
+    let staged = if choice.transport == Transport::Shm { 1.0 / 0.45 } else { 1.0 };
+    let sum = hardware.gpu.bandwidth / 3.0;
+    let hop = hardware.topology.ring(ranks).map_or(PathKind::Sys.hop_latency(), |ring| ring.hop);
+    // A store and a poll.
+    let touch = Seconds::from_us(0.3);
+    match (choice.backend, choice.protocol) {
+        (Backend::Nccl, protocol) => {
+            let protocol = protocol.unwrap_or(Protocol::Ll);
+            let wire = match protocol {
+                Protocol::Ll => 2.0,
+                Protocol::Ll128 => 128.0 / 120.0,
+                Protocol::Simple => 1.0,
+            };
+            let (_, step) = latency(protocol, choice.transport, ranks);
+            StepTerms { latency: Seconds::from_us(step), wire: wire * staged, sum }
+        }
+        _ if choice.transport == Transport::Nvlink => StepTerms { latency: hop + touch, wire: 1.0, sum },
+        _ => {
+            let (_, per_kib, _) = one_shot_fit(hardware, ranks);
+            let peer = per_kib / f64::from(ranks.max(2) - 1);
+            let stores = Bandwidth::new(1024.0 / (peer * 1e-6));
+            let wire = (Bandwidth::from_gb_s(55.0) / stores).max(1.0);
+            StepTerms { latency: hop + touch, wire, sum }
+        }
+    }
+}
+
 fn ring_or_tree(hardware: &Hardware, choice: Choice, request: Request) -> Seconds {
     let n = f64::from(request.ranks);
     let protocol = choice.protocol.unwrap_or(Protocol::Ll);

@@ -7,7 +7,7 @@
 //! Rows timed one framework call at a time are `max(host issue, GPU)` and never serve as GPU time: eager passes
 //! take the rows of back-to-back calls, and what the host costs comes from the runtime profile.
 
-use super::pass::Bound;
+use super::pass::{Bound, Exchange};
 use super::price::Pricing;
 use super::roofline::Cost;
 use crate::calibration::{CollectiveKey, Family, Lookup, Mode};
@@ -31,20 +31,22 @@ impl<'a> Collectives<'a> {
         Self { with, settings: with.policy.environment.settings(), plain }
     }
 
-    /// The time of a collective over `ranks`, `bytes` per rank.
-    pub(super) fn cost(&self, op: CollectiveOp, ranks: u32, bytes: Bytes) -> Cost {
+    /// The time of a collective over `ranks`, `bytes` per rank, and what does it; one rank alone has nothing to do.
+    pub(super) fn cost(&self, op: CollectiveOp, ranks: u32, bytes: Bytes) -> (Cost, Option<Exchange>) {
         if ranks <= 1 {
             let bound = Bound::Communication;
-            return Cost { time: Seconds::ZERO, bound, source: Source::Derived, extrapolated: false };
+            let cost = Cost { time: Seconds::ZERO, bound, source: Source::Derived, extrapolated: false };
+            return (cost, None);
         }
         let with = self.with;
         let request = Request { op, ranks, bytes, execution: with.execution };
         let choice = choose_with(with.hardware, with.runtime.kind, with.policy, &self.settings, request);
         let measured = self.is_as_measured(choice, request).then(|| table(choice, request, with)).flatten();
-        match measured {
+        let cost = match measured {
             Some(row) => Cost { bound: Bound::Communication, ..Cost::from(row) },
             None => modelled(choice, request, with),
-        }
+        };
+        (cost, Some(Exchange { op, ranks, bytes, choice }))
     }
 
     /// Whether the box would choose the same without the user's settings. Rows of other backends than NCCL are
@@ -86,6 +88,6 @@ fn modelled(choice: Choice, request: Request, with: &Pricing) -> Cost {
 
 /// The GPU time of one collective over `ranks`, `bytes` per rank, as a pass would be charged for it.
 pub fn collective(op: CollectiveOp, ranks: u32, bytes: Bytes, with: &Pricing) -> Sourced<Seconds> {
-    let cost = Collectives::new(with).cost(op, ranks, bytes);
+    let (cost, _) = Collectives::new(with).cost(op, ranks, bytes);
     Sourced { extrapolated: cost.extrapolated, ..Sourced::new(cost.time, cost.source) }
 }

@@ -1,9 +1,10 @@
 //! A forward pass with times.
 
+use crate::collective::Choice;
 use crate::forward::{Batch, Part, PassKind, Run};
-use crate::runtime::Execution;
+use crate::runtime::{CollectiveOp, Execution};
 use crate::sourced::{Source, Sourced};
-use crate::units::Seconds;
+use crate::units::{Bytes, Seconds};
 
 /// What limits an operation on the GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +40,21 @@ pub struct PricedOp {
     pub extrapolated: bool,
     /// What limits it.
     pub bound: Bound,
+    /// What it moves between the ranks and how, if it is a collective.
+    pub exchange: Option<Exchange>,
+}
+
+/// What a collective moves, and what does it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exchange {
+    /// Which operation.
+    pub op: CollectiveOp,
+    /// Ranks that take part.
+    pub ranks: u32,
+    /// The message of one rank, as in [`crate::collective::Request`].
+    pub bytes: Bytes,
+    /// Backend, algorithm, protocol and transport.
+    pub choice: Choice,
 }
 
 impl PricedOp {

@@ -3,7 +3,7 @@
 use super::communication::Collectives;
 use super::kernel::{self, overlapped};
 use super::module;
-use super::pass::{CollectiveTotal, PricedBlock, PricedOp, PricedPass};
+use super::pass::{CollectiveTotal, Exchange, PricedBlock, PricedOp, PricedPass};
 use super::race::{Race, race};
 use super::roofline::{Cost, Roofline, demand, kernels};
 use super::spread::{End, Variant};
@@ -93,7 +93,7 @@ impl Pricer<'_> {
         while let [op, after @ ..] = rest {
             if let Some(module) = module::at(rest, self.with, &self.roofline) {
                 let whole = Op { label: module.label, ..*op };
-                ops.push(priced(whole, module.kernels, module.cost, &self.host));
+                ops.push(priced(whole, module.kernels, (module.cost, None), &self.host));
                 rest = &rest[module.length..];
             } else {
                 ops.push(priced(*op, kernels(&op.kind), self.cost(op, routed), &self.host));
@@ -103,16 +103,17 @@ impl Pricer<'_> {
         PricedBlock { name: block.name, ops }
     }
 
-    fn cost(&self, op: &Op, routed: bool) -> Cost {
+    fn cost(&self, op: &Op, routed: bool) -> (Cost, Option<Exchange>) {
         if let OpKind::Collective { op, ranks, bytes } = op.kind {
             return self.collectives.cost(op, ranks, bytes);
         }
         if runs_beside(op, routed, self.with)
             && let Some(demand) = demand(&op.kind)
         {
-            return overlapped(&demand, &self.roofline);
+            return (overlapped(&demand, &self.roofline), None);
         }
-        kernel::cost(&op.kind, self.with, &self.roofline).expect("all but collectives have a kernel cost")
+        let cost = kernel::cost(&op.kind, self.with, &self.roofline);
+        (cost.expect("all but collectives have a kernel cost"), None)
     }
 }
 
@@ -135,7 +136,12 @@ fn runs_beside(op: &Op, routed: bool, with: &Pricing) -> bool {
     }
 }
 
-fn priced(op: Op, kernels: u32, cost: Cost, host: &Variant) -> PricedOp {
+fn priced(
+    op: Op,
+    kernels: u32,
+    (cost, exchange): (Cost, Option<Exchange>),
+    host: &Variant,
+) -> PricedOp {
     PricedOp {
         label: op.label,
         part: op.part,
@@ -145,6 +151,7 @@ fn priced(op: Op, kernels: u32, cost: Cost, host: &Variant) -> PricedOp {
         source: cost.source,
         extrapolated: cost.extrapolated,
         bound: cost.bound,
+        exchange,
     }
 }
 

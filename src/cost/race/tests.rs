@@ -15,6 +15,7 @@ fn op(issue: f64, device: f64) -> PricedOp {
         source: Source::Measured,
         extrapolated: false,
         bound: Bound::Table,
+        exchange: None,
     }
 }
 
