@@ -22,6 +22,7 @@ pub mod evaluate;
 pub mod explain;
 pub mod forward;
 pub mod hardware;
+pub mod machine;
 pub mod model;
 pub mod report;
 pub mod runtime;
