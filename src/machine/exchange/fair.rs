@@ -100,6 +100,7 @@ impl Fair {
     ) -> u64 {
         let ready: Vec<u64> = arrivals.iter().map(|arrival| arrival + start).collect();
         self.open.clone_from(&self.waits);
+        self.since = 0;
         self.landing = None;
         let mut kernel = Kernel::default();
         for (at, timed) in timed.iter().enumerate() {
@@ -174,7 +175,9 @@ impl Run<'_> {
         let mut at = 0;
         while at < self.fair.moving.len() {
             let Moving { transfer, flow, left } = self.fair.moving[at];
-            if left > 0.500_001 * self.fair.shares.rate(flow) {
+            // A flow that began at this very instant has no rate yet.
+            let rate = self.fair.shares.rate(flow);
+            if rate.is_infinite() || left > 0.500_001 * rate {
                 at += 1;
                 continue;
             }
