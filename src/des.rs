@@ -20,6 +20,6 @@ mod rng;
 mod time;
 
 pub use kernel::{End, Kernel, Limits, Model, Token, run};
-pub use queue::{EventQueue, Heap4, RadixHeap, SortedList, StdHeap};
+pub use queue::{EventQueue, Heap4, Key, RadixHeap, SortedList, StdHeap};
 pub use rng::{Stream, Streams};
 pub use time::SimTime;

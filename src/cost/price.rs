@@ -136,12 +136,7 @@ fn runs_beside(op: &Op, routed: bool, with: &Pricing) -> bool {
     }
 }
 
-fn priced(
-    op: Op,
-    kernels: u32,
-    (cost, exchange): (Cost, Option<Exchange>),
-    host: &Variant,
-) -> PricedOp {
+fn priced(op: Op, kernels: u32, (cost, exchange): (Cost, Option<Exchange>), host: &Variant) -> PricedOp {
     PricedOp {
         label: op.label,
         part: op.part,

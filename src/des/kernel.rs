@@ -1,7 +1,7 @@
 //! The clock, the queue, and the loop that takes one event after the other.
 
 use super::SimTime;
-use super::queue::{EventQueue, Heap4, Key};
+use super::queue::{EventQueue, Key, RadixHeap};
 
 /// What reacts to events.
 pub trait Model {
@@ -55,7 +55,7 @@ pub enum End {
 
 /// Clock and queue of one run.
 #[derive(Debug, Clone)]
-pub struct Kernel<E, Q = Heap4<Entry<E>>> {
+pub struct Kernel<E, Q = RadixHeap<Entry<E>>> {
     queue: Q,
     now: SimTime,
     scheduled: u64,
@@ -93,6 +93,15 @@ impl<E, Q: EventQueue<Entry<E>>> Default for Kernel<E, Q> {
 }
 
 impl<E, Q: EventQueue<Entry<E>>> Kernel<E, Q> {
+    /// Forgets all events and begins at time zero; buffers stay. Tokens from before must not be used again.
+    pub fn reset(&mut self) {
+        self.queue.clear();
+        self.generations.clear();
+        self.free.clear();
+        self.now = SimTime::ZERO;
+        (self.scheduled, self.handled, self.cancelled) = (0, 0, 0);
+    }
+
     /// The present.
     pub const fn now(&self) -> SimTime {
         self.now
@@ -265,6 +274,21 @@ mod tests {
             panic!("it is stuck")
         };
         assert_eq!(waiting, ["rank 1 waits for rank 0"]);
+    }
+
+    #[test]
+    fn a_run_that_stopped_at_its_horizon_takes_earlier_events_first() {
+        let (mut log, mut kernel) = (Log::default(), Kernel::default());
+        kernel.schedule(SimTime::from_ps(1000), 1);
+        let limits = Limits { horizon: SimTime::from_ps(10), events: u64::MAX };
+        assert_eq!(run(&mut log, &mut kernel, limits), End::Horizon);
+        kernel.schedule(SimTime::from_ps(20), 2);
+        assert_eq!(run(&mut log, &mut kernel, Limits::default()), End::Finished);
+        assert_eq!(log.seen, [(20, 2), (1000, 1)]);
+        kernel.reset();
+        kernel.schedule(SimTime::from_ps(5), 3);
+        run(&mut log, &mut kernel, Limits::default());
+        assert_eq!((log.seen.last(), kernel.handled()), (Some(&(5, 3)), 1));
     }
 
     #[test]

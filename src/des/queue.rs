@@ -29,7 +29,7 @@ impl Key {
     }
 }
 
-/// A queue of events. Keys are unique; those pushed are never below the last one popped.
+/// A queue of events. Keys are unique; those pushed are never below the last one popped. Looking changes nothing.
 pub trait EventQueue<E> {
     /// An empty queue.
     fn new() -> Self;
@@ -41,6 +41,8 @@ pub trait EventQueue<E> {
     fn peek(&mut self) -> Option<Key>;
     /// Events inside.
     fn len(&self) -> usize;
+    /// Takes everything out and begins anew; buffers stay.
+    fn clear(&mut self);
     /// Whether none is inside.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -58,6 +60,8 @@ mod tests {
         let mut now = 0;
         let mut out = Vec::new();
         for (number, &(delay, pop)) in steps.iter().enumerate() {
+            // A look must not close the time before what it saw.
+            queue.peek();
             queue.push(Key { at: SimTime::from_ps(now + delay), number: number as u64 }, number as u32);
             if pop {
                 let peeked = queue.peek();

@@ -45,7 +45,11 @@ impl Range {
 
     /// The factor at the quantile `u` in \[0, 1\]: low at 0, 1 at one half, high at 1, straight in between.
     pub fn at(self, u: f64) -> f64 {
-        if u < 0.5 { self.low + 2.0 * u * (1.0 - self.low) } else { 1.0 + (2.0 * u - 1.0) * (self.high - 1.0) }
+        if u < 0.5 {
+            self.low + 2.0 * u * (1.0 - self.low)
+        } else {
+            1.0 + (2.0 * u - 1.0) * (self.high - 1.0)
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod fair;
 use super::host::whole;
 use super::link::Fabrics;
 use super::plan::Plan;
+use crate::des::Kernel;
 use crate::units::{Bandwidth, Seconds};
 
 /// Whether flows share links.
@@ -51,6 +52,7 @@ pub struct Exchanger {
     carried: Vec<f64>,
     done: Vec<u64>,
     fair: fair::Fair,
+    kernel: Kernel<fair::Event>,
     /// Steps and changes of flows handled.
     events: u64,
 }
@@ -88,7 +90,7 @@ impl Exchanger {
             .collect();
         let fair = fair::Fair::new(&plan, fabric, first);
         let done = vec![0; timed.len()];
-        Self { plan, timed, sharing, start: 0, carried, done, fair, events: 0 }
+        Self { plan, timed, sharing, start: 0, carried, done, fair, kernel: Kernel::default(), events: 0 }
     }
 
     /// Anchors the steps to a known time: ranks that arrive together then need exactly `time`. What the steps do not
@@ -127,7 +129,9 @@ impl Exchanger {
         match self.sharing {
             Sharing::Own => self.own(arrivals),
             Sharing::Fair => {
-                self.events += self.fair.run(&self.plan, &self.timed, self.start, arrivals, &mut self.done);
+                let Self { fair, plan, timed, done, kernel, .. } = self;
+                fair.run(plan, timed, self.start, arrivals, done, kernel);
+                self.events += kernel.handled();
             }
         }
         for (end, arrival) in ends.iter_mut().zip(arrivals) {

@@ -117,7 +117,10 @@ fn names(topology: &Topology, link: usize) -> (String, String) {
     };
     if figures.kind == LinkKind::Socket {
         let other = index(|k| matches!(k, NodeKind::Socket), figures.to);
-        return (format!("{lower} to {other}"), format!("socket {other} to {}", lower.trim_start_matches("socket ")));
+        return (
+            format!("{lower} to {other}"),
+            format!("socket {other} to {}", lower.trim_start_matches("socket ")),
+        );
     }
     let via = if figures.kind == LinkKind::Nvlink { " NVLink" } else { "" };
     (format!("{lower}{via} out"), format!("{lower}{via} in"))

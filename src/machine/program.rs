@@ -132,7 +132,8 @@ impl Program {
     fn block(&mut self, ops: &[PricedOp], exchanger: &mut impl FnMut(Exchange, Seconds) -> Option<usize>) {
         let mut first = self.kernels.len();
         for op in ops {
-            let (issue, device) = (SimTime::from_seconds(op.issue).ps(), SimTime::from_seconds(op.device).ps());
+            let (issue, device) =
+                (SimTime::from_seconds(op.issue).ps(), SimTime::from_seconds(op.device).ps());
             match op.exchange {
                 None => {
                     self.kernels.push(Kernel { label: op.label, issue, device, kernels: op.kernels });

@@ -137,7 +137,15 @@ impl Rank {
         record: &mut R,
     ) {
         if eager {
-            self.issue_at(kernel.label, kernel.issue, self.speed.kernel, kernel.kernels, place, random, record);
+            self.issue_at(
+                kernel.label,
+                kernel.issue,
+                self.speed.kernel,
+                kernel.kernels,
+                place,
+                random,
+                record,
+            );
         }
         let factor = random.device.of(kernel.kernels).draw(&mut self.device_draws);
         let spent = whole(kernel.device as f64 * factor);

@@ -80,9 +80,7 @@ pub struct MachineResult {
 impl MachineResult {
     /// The machine-readable form: `mode`, `decode_ms`, `verify_ms`, `cycle_ms`, `ranks`, `events`.
     pub fn to_json(&self) -> Value {
-        let times = |d: &Distribution| {
-            json!({ "mean": d.mean(), "p10": d.p10(), "p50": d.p50(), "p90": d.p90(), "p99": d.p99() })
-        };
+        let times = |d: &Distribution| json!({ "mean": d.mean(), "p10": d.p10(), "p50": d.p50(), "p90": d.p90(), "p99": d.p99() });
         let ranks: Vec<_> = self
             .verify
             .ranks

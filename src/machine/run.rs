@@ -86,7 +86,8 @@ impl Machine {
             Fabric::Priced => None,
             Fabric::Links { .. } => Some(Fabrics::of(hardware, ranks)),
         };
-        let mut builder = Builder { hardware, config, fabric: fabric.as_ref(), ranks, exchangers: Vec::new() };
+        let mut builder =
+            Builder { hardware, config, fabric: fabric.as_ref(), ranks, exchangers: Vec::new() };
         let decode = builder.program(&cycle.baseline);
         let verify = builder.program(&cycle.verify);
         let draft = match &cycle.draft {

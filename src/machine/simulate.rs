@@ -195,7 +195,8 @@ fn notes(machine: &Machine, config: &MachineConfig) -> Vec<String> {
     if let (Fabric::Links { .. }, Some(fabric)) = (config.fabric, &machine.fabric)
         && !fabric.known
     {
-        notes.push("the graph of this box was not recorded: its GPUs' ports meet in an ideal crossbar".into());
+        notes
+            .push("the graph of this box was not recorded: its GPUs' ports meet in an ideal crossbar".into());
     }
     notes
 }

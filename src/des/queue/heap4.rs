@@ -85,6 +85,11 @@ impl<E> EventQueue<E> for Heap4<E> {
         self.keys.first().map(|packed| Self::key(*packed))
     }
 
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.events.clear();
+    }
+
     fn len(&self) -> usize {
         self.keys.len()
     }

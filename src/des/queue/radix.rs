@@ -40,6 +40,22 @@ impl<E> RadixHeap<E> {
         self.now.sort_unstable_by(|a, b| b.0.cmp(&a.0));
     }
 
+    /// Something is earlier than what a look has seen: all buckets are laid out anew. Rare: it needs a run that stopped
+    /// at its horizon, or whose last events were cancelled.
+    #[cold]
+    fn rewind(&mut self, at: u64) {
+        let seen = SimTime::from_ps(self.last);
+        let now = self.now.drain(..).map(|(number, event)| (Key { at: seen, number }, event));
+        let mut all: Vec<_> = now.collect();
+        all.extend(self.buckets.iter_mut().flat_map(|bucket| bucket.drain(..)));
+        (self.last, self.occupied) = (at, 0);
+        for (key, event) in all {
+            self.place(key, event);
+        }
+        self.now.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+    }
+
+    #[inline]
     fn place(&mut self, key: Key, event: E) {
         let at = key.at.ps();
         if at == self.last {
@@ -63,8 +79,12 @@ impl<E> EventQueue<E> for RadixHeap<E> {
         }
     }
 
+    #[inline]
     fn push(&mut self, key: Key, event: E) {
         self.length += 1;
+        if key.at.ps() < self.last {
+            self.rewind(key.at.ps());
+        }
         if key.at.ps() == self.last {
             // Later numbers come later: they belong below those that wait at this instant.
             let place = self.now.partition_point(|(number, _)| *number > key.number);
@@ -74,6 +94,7 @@ impl<E> EventQueue<E> for RadixHeap<E> {
         }
     }
 
+    #[inline]
     fn pop(&mut self) -> Option<(Key, E)> {
         self.refill();
         let (number, event) = self.now.pop()?;
@@ -81,9 +102,16 @@ impl<E> EventQueue<E> for RadixHeap<E> {
         Some((Key { at: SimTime::from_ps(self.last), number }, event))
     }
 
+    #[inline]
     fn peek(&mut self) -> Option<Key> {
         self.refill();
         self.now.last().map(|(number, _)| Key { at: SimTime::from_ps(self.last), number: *number })
+    }
+
+    fn clear(&mut self) {
+        self.now.clear();
+        self.buckets.iter_mut().for_each(Vec::clear);
+        (self.last, self.occupied, self.length) = (0, 0, 0);
     }
 
     fn len(&self) -> usize {

@@ -26,6 +26,10 @@ impl<E> EventQueue<E> for SortedList<E> {
         self.list.last().map(|(key, _)| *key)
     }
 
+    fn clear(&mut self) {
+        self.list.clear();
+    }
+
     fn len(&self) -> usize {
         self.list.len()
     }

@@ -54,6 +54,10 @@ impl<E> EventQueue<E> for StdHeap<E> {
         self.heap.peek().map(|Reverse(entry)| entry.key)
     }
 
+    fn clear(&mut self) {
+        self.heap.clear();
+    }
+
     fn len(&self) -> usize {
         self.heap.len()
     }

@@ -5,7 +5,7 @@
 
 use super::Timed;
 use crate::des::{self, Kernel, Limits, Model, SimTime, Token};
-use crate::machine::link::{FairShare, Fabrics};
+use crate::machine::link::{Fabrics, FairShare};
 use crate::machine::plan::Plan;
 
 /// What happens to transfers.
@@ -89,7 +89,7 @@ impl Fair {
         self.begun[transfer]
     }
 
-    /// Runs the plan; the number of events.
+    /// Runs the plan on a kernel that it resets.
     pub(super) fn run(
         &mut self,
         plan: &Plan,
@@ -97,12 +97,13 @@ impl Fair {
         start: u64,
         arrivals: &[u64],
         done: &mut [u64],
-    ) -> u64 {
+        kernel: &mut Kernel<Event>,
+    ) {
         let ready: Vec<u64> = arrivals.iter().map(|arrival| arrival + start).collect();
         self.open.clone_from(&self.waits);
         self.since = 0;
         self.landing = None;
-        let mut kernel = Kernel::default();
+        kernel.reset();
         for (at, timed) in timed.iter().enumerate() {
             if plan.waits(at).is_empty() {
                 let begin = ready[timed.from as usize] + timed.latency;
@@ -110,9 +111,8 @@ impl Fair {
             }
         }
         let mut run = Run { fair: self, timed, ready: &ready, done };
-        let end = des::run(&mut run, &mut kernel, Limits::default());
+        let end = des::run(&mut run, kernel, Limits::default());
         assert_eq!(end, des::End::Finished, "a plan has no cycles, so all its transfers end");
-        kernel.handled()
     }
 }
 

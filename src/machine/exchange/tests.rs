@@ -29,7 +29,9 @@ fn slow(plan: &Plan, fabric: &Fabrics, arrivals: &[u64]) -> Vec<f64> {
     while done.iter().any(Option::is_none) {
         for (at, transfer) in plan.transfers().iter().enumerate() {
             let waits = plan.waits(at).iter().map(|&w| done[w as usize]);
-            if begin[at].is_none() && let Some(ready) = waits.collect::<Option<Vec<_>>>() {
+            if begin[at].is_none()
+                && let Some(ready) = waits.collect::<Option<Vec<_>>>()
+            {
                 let arrival = arrivals[transfer.from as usize] as f64;
                 let ready = ready.into_iter().fold(arrival, f64::max);
                 begin[at] = Some(ready + fabric.latency(transfer.from, transfer.to).get() * 1e12);
@@ -119,7 +121,9 @@ fn flows_over_one_link_share_it_exactly() {
 
 #[test]
 fn an_anchored_exchange_takes_the_known_time() {
-    for (us, sharing) in [(5.0, Sharing::Own), (500.0, Sharing::Own), (5.0, Sharing::Fair), (500.0, Sharing::Fair)] {
+    for (us, sharing) in
+        [(5.0, Sharing::Own), (500.0, Sharing::Own), (5.0, Sharing::Fair), (500.0, Sharing::Fair)]
+    {
         let time = Seconds::from_us(us);
         let mut exchanger = exchanger(Plan::ring(8, Bytes::new(43_008.0)), sharing).anchored(time);
         let end = ends(&mut exchanger, &[7; 8]).into_iter().max().expect("ranks");

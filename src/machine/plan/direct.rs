@@ -45,8 +45,7 @@ impl Plan {
         let received = self.transfers.len() as u32;
         let sum = |plan: &mut Self, rank: u32| {
             let transfer = Transfer { from: rank, to: rank, bytes: Bytes::ZERO, sum: bytes, fan: 1 };
-            let waits: Vec<_> =
-                (0..received).filter(|&t| plan.transfers[t as usize].to == rank).collect();
+            let waits: Vec<_> = (0..received).filter(|&t| plan.transfers[t as usize].to == rank).collect();
             plan.push(transfer, waits)
         };
         (0..self.ranks).map(|rank| Some(sum(self, rank))).collect()

@@ -17,7 +17,11 @@ const ALL: [Algorithm; 6] = [
 
 /// A byte takes 1 ns on a link and 0.25 ns to sum, a step 2 µs: every textbook time is a whole number of ps.
 fn cost() -> StepCost {
-    StepCost { latency: Seconds::from_us(2.0), link: Bandwidth::from_gb_s(1.0), sum: Bandwidth::from_gb_s(4.0) }
+    StepCost {
+        latency: Seconds::from_us(2.0),
+        link: Bandwidth::from_gb_s(1.0),
+        sum: Bandwidth::from_gb_s(4.0),
+    }
 }
 
 /// The simulated time of ranks that arrive together on an ideal crossbar \[ps\].
@@ -56,7 +60,11 @@ fn rings_direct_and_binomial_hold_for_any_number_of_ranks() {
         let bytes = Bytes::new(f64::from(ranks) * 7_000.0);
         for algorithm in [Algorithm::Ring, Algorithm::OneShot, Algorithm::TwoShot, Algorithm::Binomial] {
             let plan = Plan::allreduce(algorithm, ranks, bytes).expect("it has a plan");
-            assert_eq!(simulated(plan, Sharing::Own), formula(algorithm, ranks, bytes), "{algorithm:?} {ranks}");
+            assert_eq!(
+                simulated(plan, Sharing::Own),
+                formula(algorithm, ranks, bytes),
+                "{algorithm:?} {ranks}"
+            );
         }
     }
 }
@@ -68,8 +76,7 @@ fn a_chain_in_chunks_takes_a_step_for_each_hop_and_each_further_chunk() {
             let plan = Plan { ..Plan::chain(ranks, Bytes::new(64_000.0), chunks) };
             let fabric = Fabrics::crossbar(ranks, cost().link, cost().latency);
             let infinite = Bandwidth::new(f64::INFINITY);
-            let mut exchanger =
-                Exchanger::new(plan, &fabric, 0, Seconds::ZERO, 1.0, infinite, Sharing::Own);
+            let mut exchanger = Exchanger::new(plan, &fabric, 0, Seconds::ZERO, 1.0, infinite, Sharing::Own);
             let mut ends = vec![0; ranks as usize];
             exchanger.run(&vec![0; ranks as usize], &mut ends);
             let step = 2_000_000 + 64_000_000 / u64::from(chunks);
