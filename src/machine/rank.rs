@@ -68,10 +68,12 @@ impl Rank {
     }
 
     /// Work around a pass.
-    pub(super) fn work(&mut self, ps: f64, random: &Randomness) {
+    pub(super) fn work<R: Recorder>(&mut self, ps: f64, random: &Randomness, record: &mut R) {
         if ps > 0.0 {
             let spent = whole(random.host.work(ps * self.speed.work, &mut self.draws));
-            self.host = self.host.max(self.stream) + spent;
+            let from = self.host.max(self.stream);
+            self.host = from + spent;
+            record.span(Track::Host(self.number), "scheduler, sampling, copies", from, self.host);
             self.issued += spent;
         }
     }

@@ -127,14 +127,14 @@ impl Machine {
         // The timeline shows the cycle.
         let mut quiet = super::record::Nothing;
         let mut step = Run::new(self, number, "step", worker);
-        step.work(|m| m.around_step.exposed);
+        step.work(self.around_step.exposed, &mut quiet);
         let decode_pass = step.pass(&self.decode, &mut quiet);
         let decode = step.end(self.around_step.hidden);
         events += step.events;
         let mut cycle = Run::new(self, number, "cycle", worker);
-        cycle.work(|m| m.around_cycle.exposed);
+        cycle.work(self.around_cycle.exposed, record);
         match &self.draft {
-            Draft::Lookup(work) => cycle.work(|_| *work),
+            Draft::Lookup(work) => cycle.work(*work, record),
             Draft::Passes { step, repeats, extend } => {
                 if let Some(step) = step {
                     for _ in 0..*repeats {
@@ -246,10 +246,10 @@ impl<'a> Run<'a> {
         outcome
     }
 
-    fn work(&mut self, work: impl Fn(&Machine) -> Work) {
-        let ps = self.amount(work(self.machine));
+    fn work<R: Recorder>(&mut self, work: Work, record: &mut R) {
+        let ps = self.amount(work);
         for rank in &mut self.ranks {
-            rank.work(ps, &self.machine.random);
+            rank.work(ps, &self.machine.random, record);
         }
     }
 
@@ -266,7 +266,7 @@ impl<'a> Run<'a> {
         let ends = self.ranks.iter_mut().map(|rank| {
             let own = rank.stream.max(rank.host);
             if hidden > 0.0 {
-                rank.work(hidden, &self.machine.random);
+                rank.work(hidden, &self.machine.random, &mut super::record::Nothing);
                 // One thread did all of it, whenever it did.
                 own.max(rank.issued)
             } else {
