@@ -104,24 +104,21 @@ fn meet<R: Recorder>(
         let first_late = last_of(arrivals.iter().copied());
         let last = arrivals[first_late];
         let ends = &mut scratch.ends[..members.len()];
-        match meeting.exchanger.filter(|_| members.len() == size) {
-            Some(exchanger) => {
-                let exchanger = &mut exchangers[exchanger + group];
-                exchanger.run(arrivals, ends);
-                if R::ON {
-                    for (route, begin, end) in exchanger.moved() {
-                        for &link in route {
-                            record.span(Track::Link(link as u32), meeting.label, begin, end);
-                        }
+        if let Some(exchanger) = meeting.exchanger.filter(|_| members.len() == size) {
+            let exchanger = &mut exchangers[exchanger + group];
+            exchanger.run(arrivals, ends);
+            if R::ON {
+                for (route, begin, end) in exchanger.moved() {
+                    for &link in route {
+                        record.span(Track::Link(link as u32), meeting.label, begin, end);
                     }
                 }
             }
-            None => {
-                let factor = random.device.of(1).draw(&mut members[0].device_draws);
-                let end = last + super::host::whole(meeting.device as f64 * factor);
-                ends.fill(end);
-                record.span(Track::Link(0), meeting.label, last, end);
-            }
+        } else {
+            let factor = random.device.of(1).draw(&mut members[0].device_draws);
+            let end = last + super::host::whole(meeting.device as f64 * factor);
+            ends.fill(end);
+            record.span(Track::Link(0), meeting.label, last, end);
         }
         let trail = members[first_late].trail;
         let mut least = u64::MAX;

@@ -54,7 +54,15 @@ impl Around {
 #[derive(Debug, Clone, PartialEq)]
 enum Draft {
     Lookup(Work),
-    Passes { step: Option<Program>, repeats: u32, extend: Program },
+    Passes(Box<DraftPasses>),
+}
+
+/// Draft steps, then an extend.
+#[derive(Debug, Clone, PartialEq)]
+struct DraftPasses {
+    step: Option<Program>,
+    repeats: u32,
+    extend: Program,
 }
 
 /// A cycle compiled for a box.
@@ -92,11 +100,11 @@ impl Machine {
         let verify = builder.program(&cycle.verify);
         let draft = match &cycle.draft {
             DraftWork::Lookup(time) => Draft::Lookup(Work::new(*time)),
-            DraftWork::Passes { step, extend } => Draft::Passes {
+            DraftWork::Passes { step, extend } => Draft::Passes(Box::new(DraftPasses {
                 step: step.as_ref().map(|step| builder.program(step)),
                 repeats: cycle.shape.steps.saturating_sub(1),
                 extend: builder.program(extend),
-            },
+            })),
         };
         let exchangers = builder.exchangers;
         Self {
@@ -135,13 +143,13 @@ impl Machine {
         cycle.work(self.around_cycle.exposed, record);
         match &self.draft {
             Draft::Lookup(work) => cycle.work(*work, record),
-            Draft::Passes { step, repeats, extend } => {
-                if let Some(step) = step {
-                    for _ in 0..*repeats {
+            Draft::Passes(draft) => {
+                if let Some(step) = &draft.step {
+                    for _ in 0..draft.repeats {
                         cycle.pass(step, record);
                     }
                 }
-                cycle.pass(extend, record);
+                cycle.pass(&draft.extend, record);
             }
         }
         let verify_pass = cycle.pass(&self.verify, record);

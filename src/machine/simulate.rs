@@ -31,7 +31,9 @@ pub fn simulate(cycle: &Cycle, hardware: &Hardware, config: &MachineConfig) -> M
             .into_par_iter()
             .map_init(|| machine.worker(), |worker, number| machine.run(number, worker, &mut Nothing))
             .collect();
-        outcomes.into_iter().for_each(|outcome| fold.add(&outcome));
+        for outcome in &outcomes {
+            fold.add(outcome);
+        }
     }
     fold.finish(&machine, config, runs)
 }

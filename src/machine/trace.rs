@@ -5,7 +5,7 @@
 //! An all-reduce on a stream lasts from the rank's own arrival; the wait for the last rank lies inside it. On a link, flows
 //! that overlap are drawn as one.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
@@ -125,8 +125,8 @@ impl Trace {
             line(&metadata("process_name", process, 0, &json!({ "name": name })))?;
             line(&metadata("process_sort_index", process, 0, &json!({ "sort_index": process })))?;
         }
-        let tracks: BTreeMap<Track, ()> = self.spans.iter().map(|span| (span.track, ())).collect();
-        for &track in tracks.keys() {
+        let tracks: BTreeSet<Track> = self.spans.iter().map(|span| span.track).collect();
+        for &track in &tracks {
             let (process, thread) = self.ids(track);
             line(&metadata("thread_name", process, thread, &json!({ "name": self.thread(track) })))?;
             line(&metadata("thread_sort_index", process, thread, &json!({ "sort_index": thread })))?;

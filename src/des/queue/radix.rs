@@ -37,7 +37,7 @@ impl<E> RadixHeap<E> {
             self.place(key, event);
         }
         self.buckets[lowest] = bucket;
-        self.now.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+        self.now.sort_unstable_by_key(|(number, _)| std::cmp::Reverse(*number));
     }
 
     /// Something is earlier than what a look has seen: all buckets are laid out anew. Rare: it needs a run that stopped
@@ -52,7 +52,7 @@ impl<E> RadixHeap<E> {
         for (key, event) in all {
             self.place(key, event);
         }
-        self.now.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+        self.now.sort_unstable_by_key(|(number, _)| std::cmp::Reverse(*number));
     }
 
     #[inline]

@@ -191,8 +191,10 @@ mod tests {
         a.to_bits() == b.to_bits() || (a - b).abs() <= 1e-12 * a.abs().max(b.abs())
     }
 
-    /// Comes and goes: `Some(route)` adds a flow, `None` takes out the one at that place.
-    fn changes() -> impl Strategy<Value = (Vec<f64>, Vec<(Vec<usize>, usize, bool)>)> {
+    /// A flow's route; or, if the last is set, that the flow at some place goes instead.
+    type Change = (Vec<usize>, usize, bool);
+
+    fn changes() -> impl Strategy<Value = (Vec<f64>, Vec<Change>)> {
         (2usize..12).prop_flat_map(|links| {
             let capacity = prop::collection::vec(prop_oneof![Just(1.0), 0.01..100.0f64], links);
             let route = prop::collection::vec(0..links, 1..5).prop_map(|mut route| {
