@@ -206,7 +206,9 @@ impl Resolver<'_, '_> {
         let runtime = self.runtime(written);
         let common = self.common(scenario, layer, acceptance?);
         for (name, notes) in [(&hardware.name, &hardware.notes), (&model.name, &model.notes)] {
-            notes.iter().for_each(|note| self.note(format!("{name}: {note}")));
+            for note in notes {
+                self.note(format!("{name}: {note}"));
+            }
         }
         let (baseline, verify) = (&written.baseline, &written.speculation.verify);
         let draft_pass = &written.speculation.draft_pass;

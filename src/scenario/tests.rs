@@ -1,5 +1,6 @@
 //! Tests of loading and resolving as a whole.
 
+mod damaged;
 mod golden;
 mod layers;
 mod limits;
