@@ -1,4 +1,6 @@
 //! The integration tests, one binary.
 
 mod architecture;
+mod command_line;
 mod documents;
+mod reference_case;
