@@ -24,7 +24,8 @@ pub(super) fn page(page: ReferencePage) -> String {
 
 /// A scenario key for a terminal.
 pub(super) fn key_text(key: &KeyDoc) -> String {
-    let mut text = format!("{}: {}\n", key.path, key.kind);
+    let kind = if key.words.is_empty() { key.kind.as_str() } else { "one of the words below" };
+    let mut text = format!("{}: {kind}\n", key.path);
     if let Some(default) = &key.default {
         let _ = writeln!(text, "default: {default}");
     }
@@ -42,7 +43,7 @@ pub(super) fn key_text(key: &KeyDoc) -> String {
 }
 
 fn cli() -> String {
-    let mut command = super::command().term_width(100);
+    let mut command = super::command().term_width(80);
     command.build();
     let mut text = String::from(
         "# Command line\n\nExit codes: 0 answered (also \"speculation loses\"), 1 a check that was asked for failed, \
