@@ -184,7 +184,38 @@ mod tests {
             "eager",
             "verify",
             "cycle",
+            "largest lever",
+            "if drafting were free",
+            "*",
+            "†",
+            "predicted",
+            "share",
+            "waiting for the hosts",
+            "all else",
+            "finding",
         ] {
+            assert!(term(word).is_some(), "{word}");
+        }
+    }
+
+    #[test]
+    fn every_method_server_and_backend_has_an_entry() {
+        let methods = ["eagle3", "mtp", "draft-model", "ngram", "n-gram"];
+        let servers = ["sglang", "vllm", "pytorch", "cuda"];
+        let backends = [
+            "auto",
+            "nccl",
+            "nccl-symmetric",
+            "custom-all-reduce",
+            "flashinfer-fused",
+            "flashinfer-pcie",
+            "mscclpp",
+            "torch-symm-mem",
+            "quick-reduce",
+            "one-shot",
+            "two-shot",
+        ];
+        for word in methods.into_iter().chain(servers).chain(backends) {
             assert!(term(word).is_some(), "{word}");
         }
     }
@@ -194,7 +225,9 @@ mod tests {
         for entry in terms() {
             let page = entry.to_text();
             assert!(page.lines().all(|line| line.chars().count() <= COLUMNS), "{page}");
-            assert!(!page.contains("**") && !page.contains(" *") && !page.contains("]("), "{page}");
+            // Names such as `*` stand in the second line.
+            let body: String = page.lines().skip(2).collect();
+            assert!(!body.contains("**") && !body.contains(" *") && !body.contains("]("), "{page}");
         }
         let page = term("bonus token").expect("is a term").to_text();
         assert!(page.starts_with("bonus token\nalso: bonus\n\nThe token that the target itself"), "{page}");
@@ -205,6 +238,10 @@ mod tests {
         assert_eq!(similar("allreduse").first(), Some(&"all-reduce"));
         assert_eq!(similar("rooflime").first(), Some(&"roofline"));
         assert!(similar("xyzzy").is_empty());
+        // Short words: an edit or two, not a letter in common.
+        assert_eq!(similar("ncl").first(), Some(&"NCCL"));
+        assert_eq!(similar("tpto").first(), Some(&"TPOT"));
+        assert!(!similar("nccl").contains(&"cycle"));
         assert!(similar("dra").len() <= SUGGESTIONS);
     }
 }

@@ -33,11 +33,13 @@ fn about(topic: &str) -> Option<String> {
     if let Ok(code) = topic.parse::<Code>() {
         return Some(code_text(code));
     }
-    if let Some(key) = scenario::key_doc(topic) {
-        return Some(reference::key_text(key));
-    }
-    if let Some(entry) = explain::term(topic) {
-        return Some(entry.to_text());
+    // `baseline` is a term and a key.
+    let term = explain::term(topic).map(explain::Entry::to_text);
+    let key = scenario::key_doc(topic).map(reference::key_text);
+    match (term, key) {
+        (Some(term), Some(key)) => return Some(format!("{term}\nIn a scenario\n\n{key}")),
+        (Some(one), None) | (None, Some(one)) => return Some(one),
+        (None, None) => {}
     }
     explain_presets::one(topic).or_else(|| word_text(topic)).or_else(|| last_step_text(topic))
 }
@@ -65,7 +67,12 @@ fn suggestions(topic: &str) -> Vec<String> {
     let near = similar(topic, others.iter().map(String::as_str));
     found.extend(near.into_iter().map(str::to_owned));
     let mut seen = Vec::new();
-    found.retain(|name| !seen.contains(name) && { seen.push(name.clone()); true });
+    found.retain(|name| {
+        !seen.contains(name) && {
+            seen.push(name.clone());
+            true
+        }
+    });
     found.truncate(3);
     found
 }
@@ -158,7 +165,8 @@ mod tests {
         let keys = key_docs().iter().map(plain_path);
         let words = key_docs().iter().flat_map(|doc| doc.words.iter().map(|(word, _)| word.clone()));
         let steps = ["backend", "verify.time", "opt_in", "presets"].map(str::to_owned);
-        for topic in terms.chain(codes).chain(keys).chain(words).chain(explain_presets::names()).chain(steps) {
+        for topic in terms.chain(codes).chain(keys).chain(words).chain(explain_presets::names()).chain(steps)
+        {
             let text = about(&topic).unwrap_or_else(|| panic!("{topic} is explained"));
             fits(&topic, &text);
             assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{topic}: {text:?}");
@@ -169,7 +177,8 @@ mod tests {
     fn every_help_fits_80_columns() {
         let mut command = super::super::command();
         command.build();
-        let mut verbs: Vec<String> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+        let mut verbs: Vec<String> =
+            command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
         fits("--help", &command.render_long_help().to_string());
         fits("-h", &command.render_help().to_string());
         for verb in verbs.drain(..) {

@@ -25,7 +25,8 @@ pub(super) fn page(page: ReferencePage) -> String {
 /// A scenario key for a terminal.
 pub(super) fn key_text(key: &KeyDoc) -> String {
     let kind = if key.words.is_empty() { key.kind.as_str() } else { "one of the words below" };
-    let mut text = format!("{}: {kind}\n", key.path);
+    let mut text = explain_presets::wrapped(&format!("{}: {kind}", key.path), 78).join("\n  ");
+    text.push('\n');
     if let Some(default) = &key.default {
         let _ = writeln!(text, "default: {default}");
     }
@@ -39,6 +40,8 @@ pub(super) fn key_text(key: &KeyDoc) -> String {
             let _ = writeln!(text, "      {line}");
         }
     }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
     text
 }
 

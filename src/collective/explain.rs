@@ -76,9 +76,9 @@ pub fn explain_choice(
             });
         let because = sentence(hardware, Some(runtime), backend, refusal, request);
         let taken_when_on = || {
-            let mut on = policy.clone();
+            let mut on = Policy { backend: None, algorithm: None, protocol: None, ..policy.clone() };
             on.opt_in.push(backend);
-            declines(hardware, runtime, &on, &settings, request, backend).is_none()
+            choose_with(hardware, runtime, &on, &settings, request).backend == backend
         };
         if impossible.is_none() && offered(runtime, backend) && taken_when_on() {
             let choice = dispatch::choice(hardware, policy, &settings, request, backend);

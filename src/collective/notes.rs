@@ -246,7 +246,13 @@ fn on_modelled(
 }
 
 /// Why a variable changes nothing: one sentence for all messages of one reason, with their sizes.
-fn ineffective(hardware: &Hardware, policy: &Policy, name: &str, value: &str, requests: &[Request]) -> String {
+fn ineffective(
+    hardware: &Hardware,
+    policy: &Policy,
+    name: &str,
+    value: &str,
+    requests: &[Request],
+) -> String {
     let mut reasons: Vec<((String, String), Vec<Request>)> = Vec::new();
     for request in requests {
         let reason = reason(hardware, policy, name, value, *request);
@@ -285,7 +291,8 @@ fn reason(
     let choice = nccl_choice(hardware, policy, &settings, request);
     let comm = Communicator::new(hardware, &settings, request.ranks);
     let protocol = choice.protocol.map_or("", Protocol::word);
-    let untouched = |why: String| (format!("{name} does not affect {protocol} messages of "), format!(": {why}"));
+    let untouched =
+        |why: String| (format!("{name} does not affect {protocol} messages of "), format!(": {why}"));
     match name {
         "NCCL_BUFFSIZE" => {
             untouched(format!("it sets the chunk of Simple, and {protocol} has buffers of its own"))
@@ -293,7 +300,10 @@ fn reason(
         "NCCL_NTHREADS" => untouched(format!("it caps threads, and they keep {}", channels(choice.channels))),
         "NCCL_MIN_NCHANNELS" | "NCCL_MIN_CTAS" | "NCCL_MAX_NCHANNELS" | "NCCL_MAX_CTAS" => {
             let rule = if name.contains("MAX") { "a cap" } else { "a floor of the communicator" };
-            untouched(format!("{value} is {rule}, and they run on {} of {} channels", choice.channels, comm.channels))
+            untouched(format!(
+                "{value} is {rule}, and they run on {} of {} channels",
+                choice.channels, comm.channels
+            ))
         }
         "NCCL_PROTO" | "NCCL_ALGO" => {
             let what = if name == "NCCL_PROTO" { protocol } else { choice.algorithm.word() };

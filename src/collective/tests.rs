@@ -275,7 +275,8 @@ fn only_what_the_server_offers_is_proposed_with_its_own_switch() {
     for name in BOXES {
         let hardware = hardware(name);
         for runtime in [RuntimeKind::Sglang, RuntimeKind::Vllm, RuntimeKind::Pytorch, RuntimeKind::Cuda] {
-            for (bytes, execution) in [(14_336.0, Execution::Graph), (43_008.0, Execution::Eager), (1e6, Execution::Graph)]
+            for (bytes, execution) in
+                [(14_336.0, Execution::Graph), (43_008.0, Execution::Eager), (1e6, Execution::Graph)]
             {
                 let request = Request { execution, ..request(hardware.count, bytes) };
                 let explained = explain_choice(&hardware, runtime, &Policy::default(), request);
@@ -284,11 +285,16 @@ fn only_what_the_server_offers_is_proposed_with_its_own_switch() {
                     // What is proposed is what the server takes once it is switched on.
                     let on = Policy { opt_in: vec![better.choice.backend], ..Policy::default() };
                     if better.because.contains("off by default") {
-                        assert_eq!(choose(&hardware, runtime, &on, request), better.choice, "{name} {runtime:?}");
+                        assert_eq!(
+                            choose(&hardware, runtime, &on, request),
+                            better.choice,
+                            "{name} {runtime:?}"
+                        );
                     }
                 }
                 let all: String = explained.rejected.iter().map(|(_, why)| why.as_str()).collect();
-                let other = if runtime == RuntimeKind::Sglang { ["vLLM", "VLLM_"] } else { ["SGLang", "--enable-"] };
+                let other =
+                    if runtime == RuntimeKind::Sglang { ["vLLM", "VLLM_"] } else { ["SGLang", "--enable-"] };
                 assert!(!other.iter().any(|word| all.contains(word)), "{name} {runtime:?}: {all}");
             }
         }
@@ -358,7 +364,8 @@ fn variables_without_effect_are_named_with_the_reason_and_the_size() {
     assert_eq!(one(&[("NCCL_DEBUG", "INFO")]).kind, NoteKind::Ineffective);
     assert!(notes(&[("NCCL_P2P_DISABLE", "1")]).is_empty(), "it changes the transport");
     let two = [request(8, 14_336.0), request(8, 43_008.0), request(8, 43_008.0)];
-    let both = environment_notes(&hardware, &with(&[("NCCL_PROTO", "LL"), ("NCCL_BUFFSIZE", "8388608")]), &two);
+    let both =
+        environment_notes(&hardware, &with(&[("NCCL_PROTO", "LL"), ("NCCL_BUFFSIZE", "8388608")]), &two);
     let sentences: Vec<&str> = both.iter().map(|note| note.sentence.as_str()).collect();
     assert_eq!(
         sentences,

@@ -64,7 +64,9 @@ impl FileKind {
         Some(
             Diagnostic::error(Code::UnknownKey, format!("`{path}` is {noun}, not a scenario"))
                 .at(&entry.key, format!("a key of {noun}"))
-                .help(format!("name it in a scenario: `{key}: {here}{path}`; `specplan check` checks it as it is")),
+                .help(format!(
+                    "name it in a scenario: `{key}: {here}{path}`; `specplan check` checks it as it is"
+                )),
         )
     }
 }

@@ -19,8 +19,8 @@ use super::layer::Layer;
 use super::library::Library;
 use super::load::{Scenario, Variation, read};
 use super::overrides::{Overrides, REMOVED, observed_key};
-use super::tree::STDIN;
 use super::setup::{Common, Method, ModelledSetup, ObservedSetup, PassSettings, Setup, WhatIf};
+use super::tree::STDIN;
 use super::written::Written;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::speculation::{Acceptance, DraftShape};
@@ -219,7 +219,10 @@ impl Resolver<'_, '_> {
         let (hardware, model) = (hardware?, model?);
         let parallel = self.parallel(written, hardware.count);
         let context = self.context(written);
-        self.check_fit(layer, &Fit { hardware: &hardware, model: &model, draft: draft.as_deref(), parallel, context });
+        self.check_fit(
+            layer,
+            &Fit { hardware: &hardware, model: &model, draft: draft.as_deref(), parallel, context },
+        );
         let runtime = self.runtime(written);
         let common = self.common(scenario, layer, acceptance?);
         for (name, notes) in [(&hardware.name, &hardware.notes), (&model.name, &model.notes)] {

@@ -53,7 +53,10 @@ fn allow_nothing(node: &mut Value) {
                 or_nothing(free);
             }
             // What is free below `examples` is no schema.
-            object.iter_mut().filter(|(key, _)| *key != "examples").for_each(|(_, inner)| allow_nothing(inner));
+            object
+                .iter_mut()
+                .filter(|(key, _)| *key != "examples")
+                .for_each(|(_, inner)| allow_nothing(inner));
         }
         _ => {}
     }

@@ -55,7 +55,8 @@ impl Resolver<'_, '_> {
                 wrong_kind(layer, &title, "has layers of its own")
             }
             (Method::DraftModel, Draft::Eagle3(head)) => {
-                let title = format!("{} is an EAGLE-3 head, and `draft-model` needs a whole model", head.name);
+                let title =
+                    format!("{} is an EAGLE-3 head, and `draft-model` needs a whole model", head.name);
                 wrong_kind(layer, &title, "cannot run without a target")
             }
             (Method::Eagle3, Draft::Eagle3(head)) => {
@@ -63,7 +64,9 @@ impl Resolver<'_, '_> {
                 other_size(layer, head, model)
             }
             (Method::DraftModel, Draft::Model(drafter)) => {
-                let Some(model) = model.filter(|model| model.vocabulary != drafter.vocabulary) else { return };
+                let Some(model) = model.filter(|model| model.vocabulary != drafter.vocabulary) else {
+                    return;
+                };
                 other_vocabulary(layer, drafter, model)
             }
             _ => return,
@@ -74,7 +77,11 @@ impl Resolver<'_, '_> {
             (Method::DraftModel, Draft::Eagle3(_)) => ", or write `method: eagle3`",
             _ => "",
         };
+        let trained = |name: &String| model.is_some_and(|model| name.contains(&model.name));
         let help = match (fitting.is_empty(), method) {
+            (false, Method::Eagle3) if !fitting.iter().all(trained) => {
+                format!("presets of this hidden size, trained for other models: {}{other}", listed(&fitting))
+            }
             (false, _) => format!("presets that fit: {}{other}", listed(&fitting)),
             (true, Method::Eagle3) => {
                 format!("give the config.json of a head that was trained for this model{other}")
@@ -118,8 +125,9 @@ fn wrong_kind(layer: &Layer, title: &str, remark: &str) -> Diagnostic {
 fn other_size(layer: &Layer, head: &Eagle3, model: &Model) -> Diagnostic {
     let title = format!("{} does not fit {}: another hidden size", head.name, model.name);
     let diagnostic = Diagnostic::error(Code::Contradiction, title);
-    let diagnostic = at_name(layer, diagnostic, DRAFT, &format!("reads a hidden state of {}", head.hidden), true);
-    at_name(layer, diagnostic, "model", &format!("has a hidden state of {}", model.hidden), false)
+    let diagnostic =
+        at_name(layer, diagnostic, DRAFT, &format!("made for a hidden size of {}", head.hidden), true);
+    at_name(layer, diagnostic, "model", &format!("has a hidden size of {}", model.hidden), false)
 }
 
 fn other_vocabulary(layer: &Layer, drafter: &Model, model: &Model) -> Diagnostic {
