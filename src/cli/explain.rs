@@ -66,12 +66,13 @@ fn suggestions(topic: &str) -> Vec<String> {
     // Codes are one edit apart from each other, so a code that does not exist resembles many.
     let near = similar(topic, others.iter().map(String::as_str));
     found.extend(near.into_iter().map(str::to_owned));
-    let mut seen = Vec::new();
+    // `explain` takes capitals and hyphens as they come, so two spellings are one suggestion.
+    let mut seen: Vec<String> = Vec::new();
     found.retain(|name| {
-        !seen.contains(name) && {
-            seen.push(name.clone());
-            true
-        }
+        let plain = name.to_lowercase().replace(['-', '_', ' '], "");
+        let new = !seen.contains(&plain);
+        seen.push(plain);
+        new
     });
     found.truncate(3);
     found
