@@ -144,7 +144,7 @@ const fn on_by_default(runtime: RuntimeKind, backend: Backend) -> bool {
 
 /// Whether a user of the runtime can have it: on by default, by a switch, or by a published kernel that plugs in. MSCCL++ is
 /// SGLang's alone; FlashInfer's PCIe kernel and the two-shot are in no server; plain frameworks have NCCL.
-pub(super) const fn offered(runtime: RuntimeKind, backend: Backend) -> bool {
+pub const fn offered(runtime: RuntimeKind, backend: Backend) -> bool {
     match runtime {
         RuntimeKind::Sglang => !matches!(backend, Backend::FlashinferPcie | Backend::TwoShot),
         RuntimeKind::Vllm => {
