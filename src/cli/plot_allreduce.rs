@@ -1,7 +1,7 @@
 //! Curves of all-reduce time against message size, as the pricing sees them, with the measured rows they stand on.
 
 use crate::calibration::{CollectiveCurve, Mode};
-use crate::collective::{Backend, Policy, Request, refusal_of_policy};
+use crate::collective::{Backend, Policy, Request, choose, refusal_of_policy};
 use crate::cost::{self, Pricing};
 use crate::report::plot::{AllreduceCurves, AllreduceSeries, MessageSize};
 use crate::runtime::{CollectiveOp, Execution};
@@ -82,9 +82,18 @@ fn time(setup: &ModelledSetup, policy: &Policy, bytes: Bytes) -> Seconds {
 
 /// Measured rows of one server, the setup's own where it has any.
 fn measured(setup: &ModelledSetup, modes: &[Mode]) -> Vec<(Bytes, Seconds)> {
+    // Rows of another transport are those of another box.
+    let transport = choose(
+        &setup.hardware,
+        setup.runtime.kind,
+        &setup.baseline.policy,
+        request(setup, Bytes::from_kib(16.0)),
+    )
+    .transport;
     let fits = |curve: &&CollectiveCurve| {
         curve.key.op == CollectiveOp::AllReduce
             && curve.key.ranks == setup.parallel.tensor
+            && curve.key.transport == transport
             && modes.contains(&curve.key.mode)
     };
     let curves = || setup.calibration.collective_curves().iter().filter(fits);
