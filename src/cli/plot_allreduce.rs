@@ -16,11 +16,21 @@ const BETWEEN: u32 = 4;
 
 /// The series of a setup: as it is served, one-shot where the box can run it, and eager calls as measured.
 pub(super) fn curves(setup: &ModelledSetup, words: &str) -> AllreduceCurves {
-    let mut series = vec![AllreduceSeries {
-        name: "as served, in a graph".to_owned(),
-        curve: curve(setup, &setup.baseline.policy),
-        measured: measured(setup, &[Mode::Graph, Mode::Stream]),
-    }];
+    let rows = measured(setup, &[Mode::Graph, Mode::Stream]);
+    let served = curve(setup, &setup.baseline.policy);
+    // Rows were measured as NCCL chose by itself; settings of the user's may choose otherwise.
+    let mut series = if setup.baseline.policy == Policy::default() || rows.is_empty() {
+        vec![AllreduceSeries { name: "as served, in a graph".to_owned(), curve: served, measured: rows }]
+    } else {
+        vec![
+            AllreduceSeries { name: "as served, in a graph".to_owned(), curve: served, measured: Vec::new() },
+            AllreduceSeries {
+                name: "measured in a graph, NCCL's own choice".to_owned(),
+                curve: Vec::new(),
+                measured: rows,
+            },
+        ]
+    };
     let one_shot = Policy { backend: Some(Backend::OneShot), ..Policy::default() };
     if setup.baseline.policy.backend != Some(Backend::OneShot) {
         let curve: Vec<_> = curve(setup, &one_shot)

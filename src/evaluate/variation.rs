@@ -7,7 +7,7 @@
 use super::known::{
     Known, KnownAllreduce, accept_length, accept_limit, at_least_zero, common, predicted_cycle, stated_pass,
 };
-use super::passes::{difference, sum};
+use super::passes::sum;
 use crate::analytic::Figure;
 use crate::cost::PricedPass;
 use crate::scenario::{Common, Method, ModelledSetup, PassSettings, Setup, StatedPass};
@@ -91,7 +91,11 @@ fn pass(
         (Change::Communication, Some((time, _))) => {
             let moved =
                 |used: Sourced<Seconds>, before: Option<Sourced<Seconds>>, after: Sourced<Seconds>| {
-                    before.map_or(after, |before| at_least_zero(sum(used, difference(after, before))))
+                    // One profile prices both, so its range cancels: what is left is the range of the observation.
+                    before.map_or(after, |before| {
+                        let source = used.source.combine(after.source);
+                        at_least_zero(sum(used, Sourced::new(after.value - before.value, source)))
+                    })
                 };
             let figure = Figure { used: moved(base.0.used, base.0.predicted, time), predicted: Some(time) };
             let (_, own_allreduce) = own();

@@ -69,8 +69,8 @@ fn verdict(prediction: &Prediction, context: &Context, style: &Style) -> String 
 fn claim(prediction: &Prediction) -> String {
     let speedup = prediction.speedup.used.value;
     match prediction.verdict {
-        Verdict::Ties if speedup <= 0.99 => "Undecided, speculation probably loses".to_owned(),
-        Verdict::Ties if speedup >= 1.01 => "Undecided, speculation probably wins".to_owned(),
+        Verdict::Ties if speedup <= 0.99 => "Undecided, probably loses".to_owned(),
+        Verdict::Ties if speedup >= 1.01 => "Undecided, probably wins".to_owned(),
         other => format!("Speculation {}", verb(other)),
     }
 }
