@@ -64,7 +64,7 @@ fn grouped_query(ops: &mut Ops<'_>, gqa: &Gqa, shard: &Shard<'_>) {
 }
 
 /// Splitting a KV cache over ranks needs every rank's queries on all of them. They are gathered along the heads, so
-/// the parts, which arrive one after the other, are copied into place (vLLM `base_device_communicator.py`).
+/// the parts, which arrive one after the other, are copied into place.
 fn gather_queries(ops: &mut Ops<'_>, width: u32, shared: u32, shard: &Shard<'_>) {
     let bytes = f64::from(shard.tokens()) * f64::from(width) * ACTIVATION;
     ops.collective("allgather_q", CollectiveOp::AllGather, shared, bytes);
@@ -73,9 +73,9 @@ fn gather_queries(ops: &mut Ops<'_>, width: u32, shared: u32, shard: &Shard<'_>)
     }
 }
 
-/// Partial outputs over a split KV cache are weighted by their log-sum-exp and summed: `cp_lse_ag_out_rs`, in vLLM
-/// `v1/attention/ops/common.py` and SGLang alike. The sum is scattered along the heads, which takes a copy of the
-/// whole before and of the part after.
+/// Partial outputs over a split KV cache are weighted by their log-sum-exp and summed: vLLM's `cp_lse_ag_out_rs`. The
+/// sum is scattered along the heads, which takes a copy of the whole before and of the part after
+/// (`movedim(0, dim).contiguous()` in its communicators). Taken for every runtime.
 fn combine_outputs(ops: &mut Ops<'_>, heads: u32, width: u32, shared: u32, shard: &Shard<'_>) {
     if shared > 1 {
         let pairs = f64::from(shard.tokens()) * f64::from(heads);
