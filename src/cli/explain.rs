@@ -24,7 +24,7 @@ fn about(topic: &str) -> Result<String, Failure> {
     if topic == "presets" {
         return Ok(explain_presets::text());
     }
-    if let Some(code) = topic.parse::<Code>().ok() {
+    if let Ok(code) = topic.parse::<Code>() {
         return Ok(code_text(code));
     }
     if let Some(key) = scenario::key_doc(topic) {

@@ -4,3 +4,4 @@ mod architecture;
 mod command_line;
 mod documents;
 mod reference_case;
+mod validation;
