@@ -197,6 +197,16 @@ fn all_gather_follows_from_the_all_reduce_fit() {
         let error = model_time(&hardware, choice, request).value.us() / measured - 1.0;
         assert!(error.abs() < 0.10, "{kib} KiB: {error:+.3}");
     }
+    // A rank puts its part into a gather and the whole into a scatter: the same bytes cross each link.
+    for whole in [1024.0, 65_536.0, 1_048_576.0, 8_388_608.0] {
+        let time = |op, bytes| {
+            let request = Request { op, ..request(8, bytes) };
+            let choice = choose(&hardware, RuntimeKind::Vllm, &Policy::default(), request);
+            model_time(&hardware, choice, request).value
+        };
+        assert_eq!(time(ReduceScatter, whole), time(AllGather, whole / 8.0), "{whole} B");
+        assert!(time(ReduceScatter, whole) < time(AllReduce, whole), "{whole} B");
+    }
     for op in [ReduceScatter, AllToAll] {
         let choice =
             choose(&hardware, RuntimeKind::Sglang, &Policy::default(), Request { op, ..request(8, 4096.0) });

@@ -5,3 +5,4 @@ mod command_line;
 mod documents;
 mod first_use;
 mod reference_case;
+mod validation;
