@@ -200,6 +200,8 @@ pub struct WhatIfAnswer {
     pub speedup: f64,
     /// With speculation.
     pub throughput: TokensPerSecond,
+    /// Without it.
+    pub baseline: TokensPerSecond,
     /// The verify pass of the variation.
     pub verify: Seconds,
     /// The weakest source that entered.

@@ -1,6 +1,6 @@
 //! What a user should know about variables and backends: said aloud, since the numbers alone do not show it.
 
-use crate::collective::{Request, environment_notes, refusal_of_policy};
+use crate::collective::{Request, environment_notes, explain_choice, refusal_of_policy};
 use crate::runtime::CollectiveOp;
 use crate::scenario::{ModelledSetup, PassSettings, Setup};
 use crate::units::Bytes;
@@ -31,10 +31,15 @@ fn of_pass(setup: &ModelledSetup, settings: &PassSettings, rows: u32) -> Vec<Str
         bytes: Bytes::new(f64::from(setup.common.batch * rows) * f64::from(setup.model.hidden) * 2.0),
         execution: settings.execution,
     };
-    let mut notes: Vec<String> = environment_notes(&setup.hardware, &settings.policy, &[request])
+    if request.ranks < 2 {
+        return Vec::new();
+    }
+    let mut notes =
+        vec![explain_choice(&setup.hardware, setup.runtime.kind, &settings.policy, request).taken];
+    let about_variables = environment_notes(&setup.hardware, &settings.policy, &[request])
         .into_iter()
-        .map(|note| note.sentence)
-        .collect();
+        .map(|note| note.sentence);
+    notes.extend(about_variables);
     notes.extend(
         refusal_of_policy(&setup.hardware, &settings.policy, request).map(|(_, _, sentence)| sentence),
     );

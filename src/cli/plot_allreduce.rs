@@ -1,7 +1,7 @@
 //! Curves of all-reduce time against message size, as the pricing sees them, with the measured rows they stand on.
 
 use crate::calibration::{CollectiveCurve, Mode};
-use crate::collective::{Backend, Policy, Request, refusal_of_policy};
+use crate::collective::{Backend, Policy, Request, choose, refusal_of_policy};
 use crate::cost::{self, Pricing};
 use crate::report::plot::{AllreduceCurves, AllreduceSeries, MessageSize};
 use crate::runtime::{CollectiveOp, Execution};
@@ -16,18 +16,30 @@ const BETWEEN: u32 = 4;
 
 /// The series of a setup: as it is served, one-shot where the box can run it, and eager calls as measured.
 pub(super) fn curves(setup: &ModelledSetup, words: &str) -> AllreduceCurves {
-    let mut series = vec![AllreduceSeries {
-        name: "as served, in a graph".to_owned(),
-        curve: curve(setup, &setup.baseline.policy),
-        measured: measured(setup, &[Mode::Graph, Mode::Stream]),
-    }];
+    let rows = measured(setup, &[Mode::Graph, Mode::Stream]);
+    let served = curve(setup, &setup.baseline.policy);
+    // Rows were measured as NCCL chose by itself; settings of the user's may choose otherwise.
+    let mut series = if setup.baseline.policy == Policy::default() || rows.is_empty() {
+        vec![AllreduceSeries { name: "as served, in a graph".to_owned(), curve: served, measured: rows }]
+    } else {
+        vec![
+            AllreduceSeries { name: "as served, in a graph".to_owned(), curve: served, measured: Vec::new() },
+            AllreduceSeries {
+                name: "measured in a graph, NCCL's own choice".to_owned(),
+                curve: Vec::new(),
+                measured: rows,
+            },
+        ]
+    };
     let one_shot = Policy { backend: Some(Backend::OneShot), ..Policy::default() };
-    if setup.baseline.policy.backend != Some(Backend::OneShot) && can_run(setup, &one_shot) {
-        series.push(AllreduceSeries {
-            name: "one-shot".to_owned(),
-            curve: curve(setup, &one_shot),
-            measured: Vec::new(),
-        });
+    if setup.baseline.policy.backend != Some(Backend::OneShot) {
+        let curve: Vec<_> = curve(setup, &one_shot)
+            .into_iter()
+            .filter(|(bytes, _)| can_run(setup, &one_shot, *bytes))
+            .collect();
+        if !curve.is_empty() {
+            series.push(AllreduceSeries { name: "one-shot".to_owned(), curve, measured: Vec::new() });
+        }
     }
     let eager = measured(setup, &[Mode::Eager]);
     if !eager.is_empty() {
@@ -49,8 +61,7 @@ pub(super) fn curves(setup: &ModelledSetup, words: &str) -> AllreduceCurves {
     }
 }
 
-fn can_run(setup: &ModelledSetup, policy: &Policy) -> bool {
-    let bytes = Bytes::from_kib(16.0);
+fn can_run(setup: &ModelledSetup, policy: &Policy, bytes: Bytes) -> bool {
     refusal_of_policy(&setup.hardware, policy, request(setup, bytes)).is_none()
 }
 
@@ -62,7 +73,8 @@ fn request(setup: &ModelledSetup, bytes: Bytes) -> Request {
 fn curve(setup: &ModelledSetup, policy: &Policy) -> Vec<(Bytes, Seconds)> {
     let (first, last) = (RANGE.start() * BETWEEN, RANGE.end() * BETWEEN);
     (first..=last)
-        .map(|step| Bytes::new((f64::from(step) / f64::from(BETWEEN)).exp2().round()))
+        // Whole vectors of 16 B, which some backends insist on.
+        .map(|step| Bytes::new(((f64::from(step) / f64::from(BETWEEN)).exp2() / 16.0).round() * 16.0))
         .map(|bytes| (bytes, time(setup, policy, bytes)))
         .collect()
 }
@@ -80,9 +92,18 @@ fn time(setup: &ModelledSetup, policy: &Policy, bytes: Bytes) -> Seconds {
 
 /// Measured rows of one server, the setup's own where it has any.
 fn measured(setup: &ModelledSetup, modes: &[Mode]) -> Vec<(Bytes, Seconds)> {
+    // Rows of another transport are those of another box.
+    let transport = choose(
+        &setup.hardware,
+        setup.runtime.kind,
+        &setup.baseline.policy,
+        request(setup, Bytes::from_kib(16.0)),
+    )
+    .transport;
     let fits = |curve: &&CollectiveCurve| {
         curve.key.op == CollectiveOp::AllReduce
             && curve.key.ranks == setup.parallel.tensor
+            && curve.key.transport == transport
             && modes.contains(&curve.key.mode)
     };
     let curves = || setup.calibration.collective_curves().iter().filter(fits);

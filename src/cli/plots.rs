@@ -20,19 +20,15 @@ const SAMPLES: u32 = 120;
 /// Samples of each axis of the heat map.
 const CELLS: u32 = 48;
 
-/// Writes all plots of one answer below `folder` and returns their paths. With several scenarios the file names
-/// start with the scenario's.
+/// Writes all plots of one answer below `folder`, their names beginning with `prefix`, and returns their paths.
 pub(super) fn write(
     folder: &Path,
-    prefix: Option<&Path>,
+    prefix: &str,
     loaded: &Loaded,
     prediction: &Prediction,
     context: &Context,
 ) -> Result<Vec<String>, Failure> {
     let setup = loaded.variation.as_ref().unwrap_or(&loaded.base);
-    let prefix = prefix
-        .and_then(Path::file_stem)
-        .map_or_else(String::new, |stem| format!("{}-", stem.to_string_lossy()));
     let mut written = Vec::new();
     for (name, svg) in drawings(setup, prediction, &context.setup_words) {
         let stem = folder.join(format!("{prefix}{name}"));
@@ -72,7 +68,11 @@ fn drawings(setup: &Setup, prediction: &Prediction, words: &str) -> Vec<(&'stati
     if let Setup::Modelled(modelled) = setup {
         list.push((
             "speedup-against-batch",
-            plot::speedup_against_batch(&batch_curve(modelled, prediction, words)),
+            plot::speedup_against_batch(&batch_curve(
+                modelled,
+                prediction,
+                &super::words::without_batch(modelled),
+            )),
         ));
         if modelled.parallel.tensor > 1 {
             let curves = super::plot_allreduce::curves(modelled, words);
@@ -104,9 +104,15 @@ fn parts(
     }
 }
 
+/// Whether the figures that were used are the model's own, so that a second mark would only repeat the first.
+fn is_model(prediction: &Prediction) -> bool {
+    prediction.speedup.predicted.is_some_and(|predicted| predicted == prediction.speedup.used)
+}
+
 fn verify_curve(prediction: &Prediction, used: &Parts, words: &str) -> plot::VerifyCurve {
     let spec = &prediction.speculation;
     let model = spec.verify.predicted.zip(spec.throughput.predicted).map(|(v, t)| (v.value, t.value));
+    let model = model.filter(|_| !is_model(prediction));
     let break_even = match prediction.break_even.verify.needed {
         BreakEven::Reached { value, .. } => value,
         BreakEven::Unreachable { .. } => None,
@@ -116,7 +122,7 @@ fn verify_curve(prediction: &Prediction, used: &Parts, words: &str) -> plot::Ver
         .flatten()
         .fold(used.baseline_step.value, Seconds::max)
         * 1.25;
-    let shortest = used.baseline_step.value * 0.5;
+    let shortest = (used.baseline_step.value * 0.5).min(used.verify.value * 0.9);
     let curve = (0..=SAMPLES)
         .map(|i| shortest + (longest - shortest) * (f64::from(i) / f64::from(SAMPLES)))
         .map(|verify| (verify, Parts { verify: Sourced::given(verify), ..*used }.throughput().value))
@@ -134,8 +140,8 @@ fn verify_curve(prediction: &Prediction, used: &Parts, words: &str) -> plot::Ver
 
 fn accept_curve(prediction: &Prediction, used: &Parts, words: &str) -> plot::AcceptCurve {
     let spec = &prediction.speculation;
-    let limit = spec.accept_limit;
     let length = spec.accept_length.used.value;
+    let limit = limit(prediction, used);
     let curve = (0..=SAMPLES)
         .map(|i| AcceptLength::new(1.0 + (limit.get() - 1.0) * f64::from(i) / f64::from(SAMPLES)))
         .map(|l| (l, Parts { accept_length: Sourced::given(l), ..*used }.throughput().value))
@@ -147,16 +153,27 @@ fn accept_curve(prediction: &Prediction, used: &Parts, words: &str) -> plot::Acc
         curve,
         break_even: Some(used.needed().accept_length.kept),
         observed: Some((length, spec.throughput.used.value)),
-        model: spec.throughput.predicted.map(|t| (length, t.value)),
+        model: spec.throughput.predicted.filter(|_| !is_model(prediction)).map(|t| (length, t.value)),
     }
+}
+
+/// The longest accept length worth drawing: what a cycle can yield, or beyond the break-even where no draft is stated.
+fn limit(prediction: &Prediction, used: &Parts) -> AcceptLength {
+    let stated = prediction.speculation.accept_limit;
+    if stated.is_finite() {
+        return stated;
+    }
+    let beyond = used.needed().accept_length.kept.max(used.accept_length.value).get() + 1.0;
+    AcceptLength::new(beyond.ceil())
 }
 
 fn heat_map(prediction: &Prediction, used: &Parts, words: &str) -> plot::HeatMap {
     let spec = &prediction.speculation;
-    let limit = spec.accept_limit.get();
-    let model_verify = spec.verify.predicted.map(|v| v.value);
-    let longest = used.verify.value.max(model_verify.unwrap_or(Seconds::ZERO)) * 1.2;
-    let shortest = used.baseline_step.value * 0.5;
+    let limit = limit(prediction, used).get();
+    let model_verify = spec.verify.predicted.filter(|_| !is_model(prediction)).map(|v| v.value);
+    let longest =
+        used.verify.value.max(model_verify.unwrap_or(Seconds::ZERO)).max(used.baseline_step.value) * 1.2;
+    let shortest = (used.baseline_step.value * 0.5).min(used.verify.value * 0.9);
     let step = |i: u32| f64::from(i) / f64::from(CELLS);
     let verify: Vec<Seconds> = (0..=CELLS).map(|i| shortest + (longest - shortest) * step(i)).collect();
     let lengths: Vec<AcceptLength> =

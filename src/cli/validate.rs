@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use super::args::{Format, ValidateArgs};
 use super::exit::Failure;
 use super::measurements::{self, Measurement};
-use super::output::Output;
+use super::output::{Output, say};
 use super::plots;
 use crate::report::plot;
-use crate::validation::{Comparison, Level, Summary, summaries};
+use crate::validation::{Comparison, Level, Summary, quantile, summaries};
 
 /// Compares, prints, and fails where the headline is worse than asked for.
 pub(super) fn run(args: &ValidateArgs) -> Result<(), Failure> {
     let limit = args.max_error.as_deref().map(percent).transpose()?;
-    let mut output = Output::open(&args.out)?;
+    let mut output = Output::open(&args.out, &args.files)?;
     let mut measured = Vec::new();
     let files = files(&args.files)?;
     if files.is_empty() {
@@ -29,11 +29,11 @@ pub(super) fn run(args: &ValidateArgs) -> Result<(), Failure> {
     }
     let groups = summaries(&comparisons);
     if let Some(folder) = &args.plots {
-        draw(folder, &comparisons)?;
+        draw(folder, &groups, &comparisons)?;
     }
     for reason in &refused {
         if !args.out.quiet {
-            eprintln!("note: not predicted: {reason}");
+            say(&format!("note: not predicted: {reason}"));
         }
     }
     let text = match args.out.format {
@@ -110,7 +110,7 @@ fn percent(text: &str) -> Result<f64, Failure> {
 fn headline_within(groups: &[Summary], limit: f64) -> Result<(), Failure> {
     let mut failed = false;
     for group in groups.iter().filter(|g| g.held_out && g.median > limit) {
-        eprintln!("{}: median error {} is above {}", group.group, signed(group.median), signed(limit));
+        say(&format!("{}: median error {} is above {}", group.group, signed(group.median), signed(limit)));
         failed = true;
     }
     if failed { Err(Failure::Check) } else { Ok(()) }
@@ -257,38 +257,49 @@ fn csv_text(rows: &[Comparison]) -> String {
     String::from_utf8(bytes).expect("CSV of text is text")
 }
 
-/// One picture per unit, since milliseconds and tokens per second share no axis.
-fn draw(folder: &Path, rows: &[Comparison]) -> Result<(), Failure> {
+/// One picture per unit, since milliseconds and tokens per second share no axis. Only the worst row of each group is
+/// named: hundreds of names would hide the points.
+fn draw(folder: &Path, groups: &[Summary], rows: &[Comparison]) -> Result<(), Failure> {
     std::fs::create_dir_all(folder)
         .map_err(|error| Failure::Input(format!("cannot make {}: {error}", folder.display())))?;
     let kinds = [
-        ("allreduce", "All-reduce", "time", "µs", &[Level::V0][..]),
-        ("passes", "Passes and cycles", "time", "ms", &[Level::V1, Level::V2][..]),
-        ("throughput", "Deployments", "throughput", "tok/s", &[Level::V3][..]),
+        ("allreduce", "time of one all-reduce", "µs", &[Level::V0][..]),
+        ("passes", "time of a pass or cycle", "ms", &[Level::V1, Level::V2][..]),
+        ("throughput", "throughput", "tok/s", &[Level::V3][..]),
     ];
-    for (name, title, quantity, unit, levels) in kinds {
-        let points: Vec<plot::ComparedPoint> = rows
+    for (name, quantity, unit, levels) in kinds {
+        let rows: Vec<&Comparison> = rows.iter().filter(|row| levels.contains(&row.level)).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let errors: Vec<f64> = rows.iter().map(|row| row.error()).collect();
+        let absolute: Vec<f64> = errors.iter().map(|e| e.abs()).collect();
+        let worst = errors.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
+        let is_named = |row: &Comparison| groups.iter().any(|g| g.group == row.group && g.worst_id == row.id);
+        let points = rows
             .iter()
-            .filter(|row| levels.contains(&row.level))
             .map(|row| plot::ComparedPoint {
-                id: row.id.clone(),
-                level: row.group.clone(),
+                id: if is_named(row) { row.id.clone() } else { String::new() },
+                level: row.level.word().to_owned(),
                 predicted: row.predicted,
                 measured: row.measured,
             })
             .collect();
-        if points.is_empty() {
-            continue;
-        }
         let drawing = plot::predicted_against_measured(&plot::Comparison {
-            title: title.to_owned(),
-            setup: "predictions against measurements".to_owned(),
+            title: format!(
+                "Median error {:.1} % over {} rows, worst {}",
+                quantile(&absolute, 0.5) * 100.0,
+                rows.len(),
+                signed(worst)
+            ),
+            setup: "all rows of the validation table, weak ones too; the worst of each group is named"
+                .to_owned(),
             quantity: quantity.to_owned(),
             unit: unit.to_owned(),
             points,
         });
         for path in plots::save(&folder.join(format!("validation-{name}")), &drawing)? {
-            eprintln!("wrote {path}");
+            say(&format!("wrote {path}"));
         }
     }
     Ok(())

@@ -26,6 +26,9 @@ pub fn answer(loaded: &Loaded) -> Prediction {
     let parts = known.parts();
     let mut diagnosis = diagnosis::findings(setup, known, &parts);
     diagnosis.extend(needs_model("the overrides", &varied));
+    if loaded.variation.is_some() {
+        diagnosis.extend(observed_replaced(&loaded.base, &varied));
+    }
     let (what_ifs, refused) = what_ifs(&loaded.base, &base, &loaded.what_ifs);
     diagnosis.extend(refused);
     Prediction {
@@ -74,6 +77,26 @@ fn what_ifs(base_setup: &Setup, base: &Known, list: &[WhatIf]) -> (Vec<WhatIfAns
         }
     }
     (answers, refused)
+}
+
+/// Overrides that put the model's figures in the place of observed ones.
+fn observed_replaced(base: &Setup, varied: &Varied) -> Option<Finding> {
+    let stated = &common(base).stated;
+    let was_observed = |part: &str| match part {
+        "baseline" => stated.baseline.observed.is_some(),
+        "verify" => stated.verify.observed.is_some(),
+        _ => stated.observed_throughput.is_some() || stated.observed_draft.is_some(),
+    };
+    let replaced: Vec<&str> = varied.predicted.iter().copied().filter(|part| was_observed(part)).collect();
+    (!replaced.is_empty()).then(|| Finding {
+        code: "observed-replaced",
+        message: format!(
+            "The overrides change inputs of {}, so what was observed there is replaced by the model's figures (moved by \
+             the model's difference where only collectives change). The gap between model and observation is in them.",
+            replaced.join(" and ")
+        ),
+        settle: Vec::new(),
+    })
 }
 
 /// A variation that changes what only a hardware model could predict.

@@ -38,7 +38,13 @@ pub(super) fn verify_rows(known: &Known, depth: u8, whole: Seconds) -> Vec<Row> 
 pub(super) fn baseline_rows(known: &Known) -> Vec<Row> {
     let whole = known.baseline_step.used.value;
     let pass = known.model.as_ref().map(|m| &m.baseline);
-    pass_rows(known.baseline_step, known.baseline_allreduce, pass, 0, whole)
+    let mut rows = pass_rows(known.baseline_step, known.baseline_allreduce, pass, 0, whole);
+    // The step ends when its host work does: a part of its own where the model is what was used.
+    if let Some(model) = known.model.as_ref().filter(|m| m.baseline_time() == known.baseline_step.used) {
+        let host = model.baseline_host.exposed;
+        rows.push(row("host".to_owned(), Some(host), Some(host), whole, 0));
+    }
+    rows
 }
 
 fn pass_rows(
@@ -68,12 +74,15 @@ fn pass_rows(
     }
     let hidden = if modelled { waiting.map_or(Seconds::ZERO, |w| w.value) } else { Seconds::ZERO };
     let used_rest = allreduce.map(|known| {
-        let mut rest = difference(total.used, known.each.used.map(|each| each * f64::from(known.count)));
+        let whole = pass.filter(|_| modelled).map_or(total.used, |pass| pass.time);
+        let mut rest = difference(whole, known.each.used.map(|each| each * f64::from(known.count)));
         rest.source = if modelled { total.used.source } else { rest.source.combine(Source::Derived) };
         rest.value = (rest.value - hidden).max(Seconds::ZERO);
         rest
     });
     let predicted_rest = total.predicted.zip(pass).map(|(all, pass)| {
+        // Host work around the pass has a row of its own where the model is used, else it is in the rest.
+        let all = if modelled { pass.time } else { all };
         let rest = all.value - pass.allreduce.total - pass.waiting();
         Sourced::new(rest.max(Seconds::ZERO), all.source)
     });

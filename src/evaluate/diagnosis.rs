@@ -7,6 +7,7 @@ use crate::analytic::{Finding, Parts};
 use crate::collective::{Request, explain_choice};
 use crate::runtime::{CollectiveOp, Execution, RuntimeKind};
 use crate::scenario::{ModelledSetup, Setup};
+use crate::sourced::Source;
 use crate::units::{Bytes, Seconds};
 
 /// An observed figure beyond this factor of the model's is a contradiction, not noise.
@@ -15,6 +16,9 @@ const FAR: f64 = 1.25;
 /// All findings about a case, the weightiest first.
 pub(super) fn findings(setup: &Setup, known: &Known, parts: &Parts) -> Vec<Finding> {
     let mut found = Vec::new();
+    found.extend(cycle_contradicts_verify(setup, known));
+    found.extend(broken_baseline(parts));
+    found.extend(drafting_unknown(known));
     if let Setup::Modelled(modelled) = setup {
         found.extend(host_bound(modelled, known));
         found.extend(transport_cliff(modelled, known));
@@ -25,7 +29,6 @@ pub(super) fn findings(setup: &Setup, known: &Known, parts: &Parts) -> Vec<Findi
     }
     found.extend(cycle_arithmetic(setup, known));
     found.extend(beyond_rows(parts));
-    found.extend(broken_baseline(parts));
     found
 }
 
@@ -157,17 +160,25 @@ fn baseline_differs(known: &Known) -> Option<Finding> {
             "The baseline step of {used} is {ratio:.2} times the model's {model}: {word}. Verdict and break-evens use \
              the given figure; predicted parts may be off by as much."
         ),
-        settle: vec!["specplan calibrate, or the batch, context and server flags of the measurement".into()],
+        settle: vec!["compare batch, context and server flags of the measurement with the scenario".into()],
     })
 }
 
 fn verify_differs(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
-    if known.model.as_ref()?.verify.host_bound() {
-        return None;
-    }
     let model = known.verify.predicted?.value;
     let used = known.verify.used.value;
     let (ratio, word) = far_apart(used, model)?;
+    if known.model.as_ref()?.verify.host_bound() {
+        // Slower than the model's host is the host's affair; faster contradicts the host-bound reading.
+        return (ratio < 1.0).then(|| Finding {
+            code: "verify-differs",
+            message: format!(
+                "The verify pass of {used} is {ratio:.2} times the model's {model} at the profile's middle: the host \
+                 issued faster than that then, or verify did run in a graph."
+            ),
+            settle: vec!["note CPU governor, pinning and profiler state beside each measurement".into()],
+        });
+    }
     let hint = if ratio > 1.0 && setup.verify.execution == Execution::Graph {
         " A verify pass that silently runs eagerly looks like this."
     } else {
@@ -176,10 +187,13 @@ fn verify_differs(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
     Some(Finding {
         code: "verify-differs",
         message: format!("The verify pass of {used} is {ratio:.2} times the model's {model}: {word}.{hint}"),
-        settle: vec![
-            all_reduce_perf(setup),
-            "check that verify replays a CUDA graph at this batch (server log, cuda_graph_max_bs)".into(),
-        ],
+        settle: match setup.verify.execution {
+            Execution::Graph => vec![
+                all_reduce_perf(setup),
+                "check that verify replays a CUDA graph at this batch (server log, cuda_graph_max_bs)".into(),
+            ],
+            Execution::Eager => vec![all_reduce_perf(setup)],
+        },
     })
 }
 
@@ -237,17 +251,7 @@ fn cycle_arithmetic(setup: &Setup, known: &Known) -> Option<Finding> {
     let cycle = length.tokens(f64::from(known.batch)) / throughput;
     let verify = common.stated.verify.observed.or(common.stated.verify.time)?.value;
     if cycle < verify {
-        return Some(Finding {
-            code: "throughput-contradicts-verify",
-            message: format!(
-                "{throughput} at an accept length of {length} is a cycle of {cycle}, shorter than the verify pass of \
-                 {verify} alone. One of the three was measured in another state (batch, day, profiler on)."
-            ),
-            settle: vec![
-                "read accept length and throughput from the same log lines; time verify without a profiler"
-                    .into(),
-            ],
-        });
+        return None;
     }
     let parts_cycle = known.verify.used.value + known.draft_host.used.value;
     let off = parts_cycle / cycle;
@@ -261,6 +265,20 @@ fn cycle_arithmetic(setup: &Setup, known: &Known) -> Option<Finding> {
             settle: vec!["read accept length and throughput from the same log lines".into()],
         });
     }
+    let rest = cycle - verify;
+    if rest > verify {
+        return Some(Finding {
+            code: "throughput-differs",
+            message: format!(
+                "{throughput} at an accept length of {length} is a cycle of {cycle}, of which {rest} would be \
+                 drafting and host work: more than the verify pass of {verify}. Prefill inside the throughput, a \
+                 larger batch than stated, or an accept length of another workload look like this."
+            ),
+            settle: vec![
+                "read accept length, running requests and throughput from the same log lines".into(),
+            ],
+        });
+    }
     let verify_only = length.tokens(f64::from(known.batch)) / verify;
     (verify_only > throughput * 1.03).then(|| Finding {
         code: "verify-is-not-the-cycle",
@@ -271,6 +289,42 @@ fn cycle_arithmetic(setup: &Setup, known: &Known) -> Option<Finding> {
         ),
         settle: Vec::new(),
     })
+}
+
+/// A cycle that ends before its verify pass does.
+fn cycle_contradicts_verify(setup: &Setup, known: &Known) -> Option<Finding> {
+    let stated = &common(setup).stated;
+    let throughput = stated.observed_throughput?.value;
+    let verify = stated.verify.observed.or(stated.verify.time)?.value;
+    let length = known.accept_length.used.value;
+    let cycle = length.tokens(f64::from(known.batch)) / throughput;
+    (cycle < verify).then(|| Finding {
+        code: "throughput-contradicts-verify",
+        message: format!(
+            "{throughput} at an accept length of {length} is a cycle of {cycle}, shorter than the verify pass of \
+             {verify} alone. One of the three was measured in another state (batch, day, profiler on)."
+        ),
+        settle: vec![
+            "read accept length and throughput from the same log lines; time verify without a profiler".into(),
+        ],
+    })
+}
+
+/// Nothing says what drafting and host work cost: the answer is an upper bound.
+fn drafting_unknown(known: &Known) -> Option<Finding> {
+    let draft_host = known.draft_host.used;
+    if draft_host.value > Seconds::ZERO || draft_host.source != Source::Assumed {
+        return None;
+    }
+    let (code, settle) =
+        ("drafting-unknown", vec!["give speculation.observed.throughput, or hardware and model".into()]);
+    let message = if known.observed.is_some() {
+        "The cycle is known from the throughput, its split is not: the row of verify holds drafting and host work too."
+    } else {
+        "Drafting and host work are not known and count as nothing, so the speedup is an upper bound: servers spend \
+         one to several milliseconds a cycle on them."
+    };
+    Some(Finding { code, message: message.to_owned(), settle })
 }
 
 /// The accept length needed exceeds what the rows can yield.

@@ -34,6 +34,7 @@ pub(super) fn what_if_answer(name: String, varied: &Varied) -> WhatIfAnswer {
         verdict: parts.verdict(),
         speedup: speedup.value,
         throughput: parts.throughput().value,
+        baseline: parts.baseline_throughput().value,
         verify: varied.known.verify.used.value,
         source: speedup.source,
         predicted_parts: varied.predicted.clone(),
@@ -66,7 +67,13 @@ fn candidates(setup: &ModelledSetup) -> Vec<(String, ModelledSetup)> {
         });
     }
     if setup.common.topk == 1 && setup.common.method != Method::Ngram {
-        for steps in STEPS.filter(|steps| *steps != setup.common.steps) {
+        // Longer chains only where the acceptance of their positions is known, not supposed.
+        let known = |steps: u32| {
+            steps < setup.common.steps
+                || setup.common.method != Method::Mtp
+                    && setup.common.acceptance.note(crate::speculation::DraftShape::chain(steps)).is_none()
+        };
+        for steps in STEPS.filter(|steps| *steps != setup.common.steps && known(*steps)) {
             let plural = if steps == 1 { "" } else { "s" };
             list.push((
                 format!("{steps} draft step{plural}"),

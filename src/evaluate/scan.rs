@@ -7,9 +7,12 @@ use super::passes::cycle;
 use crate::analytic::{Crossing, Parts, Verdict, crossings};
 use crate::runtime::Execution;
 use crate::scenario::{Method, ModelledSetup};
+use crate::sourced::{Source, Sourced};
 
-/// Batch sizes of the scan.
-pub(super) const BATCHES: [u32; 17] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256];
+/// Batch sizes of the scan: each up to 64, then coarser.
+fn batches() -> impl Iterator<Item = u32> {
+    (1..=64).chain((68..=128).step_by(4)).chain((136..=256).step_by(8))
+}
 
 /// Contexts of the scan \[tokens\].
 const CONTEXTS: [u32; 11] = [256, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 98_304, 131_072, 262_144];
@@ -24,9 +27,8 @@ pub(super) fn model_speedup(setup: &ModelledSetup) -> f64 {
 
 /// Batch size and speedup.
 pub fn over_batch(setup: &ModelledSetup) -> Vec<(u32, f64)> {
-    BATCHES
-        .iter()
-        .map(|&batch| {
+    batches()
+        .map(|batch| {
             let mut varied = setup.clone();
             varied.common.batch = batch;
             (batch, model_speedup(&varied))
@@ -71,12 +73,10 @@ pub(super) fn over_execution(setup: &ModelledSetup) -> Vec<Crossing> {
         .map(|(execution, word)| {
             let mut varied = setup.clone();
             varied.verify.execution = execution;
-            let parts = Parts::from_cycle(&cycle(&varied));
-            Crossing {
-                at: word.to_owned(),
-                verdict: Verdict::of(parts.speedup()),
-                speedup: parts.speedup_value(),
-            }
+            let speedup = model_speedup(&varied);
+            // Like the other scans by the central figure, without its range.
+            let verdict = Verdict::of(Sourced::new(speedup, Source::Derived));
+            Crossing { at: word.to_owned(), verdict, speedup }
         })
         .collect()
 }

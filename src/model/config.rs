@@ -27,7 +27,7 @@ use ffn::FfnShape;
 use fields::{Fields, kind_of, out_of_range};
 use quantisation::Quantisation;
 
-pub use draft::parse_draft_config;
+pub use draft::{parse_draft, parse_draft_config};
 pub use error::ConfigError;
 
 /// More layers than this are taken to be a mistake.

@@ -7,7 +7,7 @@ use crate::analytic::Prediction;
 use super::context::Context;
 use super::number::{TimeScale, times};
 use super::rows::{Parts, baseline_parts, cycle_parts, lever_heading, lever_rows};
-use super::text::{certainty, crossing_lists, crossing_words, provenance};
+use super::text::{against, certainty, crossing_lists, crossing_words, provenance};
 use super::verb;
 
 /// The answer as Markdown: verdict, breakdown, levers, variations, findings.
@@ -85,7 +85,9 @@ fn levers(prediction: &Prediction) -> String {
     out.push_str(&table(&heading, &[false, true, true, true, true], cells));
     if let Some(lever) = &prediction.largest_lever {
         let (name, speedup) = (escape(&lever.name), times(lever.speedup));
-        let _ = writeln!(out, "\nLargest lever: {name}: {}, {} ({speedup}).", lever.verify, lever.throughput);
+        let against = against(prediction, lever);
+        let (verify, throughput) = (lever.verify, lever.throughput);
+        let _ = writeln!(out, "\nLargest lever: {name}: {verify}, {throughput}{against} ({speedup}).");
     }
     out
 }

@@ -119,6 +119,7 @@ fn what_if(
     parts: &[&'static str],
 ) -> WhatIfAnswer {
     WhatIfAnswer {
+        baseline: TokensPerSecond::new(82.0),
         name: name.to_owned(),
         verdict,
         speedup,

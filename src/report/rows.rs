@@ -97,7 +97,8 @@ fn parts(rows: &[Row], label: impl Fn(&Row) -> String) -> Parts {
     };
     Parts {
         rows: rows.iter().enumerate().map(one).collect(),
-        has_model: rows.iter().any(|row| row.predicted.is_some()),
+        // Beside figures that are the model's own, its column would only repeat them.
+        has_model: rows.iter().any(|row| row.predicted.is_some() && row.predicted != row.time),
         has_extrapolated: rows.iter().any(|row| row.time.is_some_and(|time| time.extrapolated)),
     }
 }
@@ -124,6 +125,9 @@ fn branch(depths: &[u8], i: usize) -> String {
         .collect()
 }
 
+/// Stands for an accept length that every cycle exceeds.
+const ANY: &str = "any";
+
 /// One line of the lever table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LeverRow {
@@ -144,7 +148,9 @@ pub(super) struct LeverRow {
 /// The levers, in a fixed order.
 pub(super) fn lever_rows(break_even: &BreakEvens, cycle: Seconds) -> Vec<LeverRow> {
     let own = TimeScale::for_largest([cycle]);
-    let accept_text = |length: AcceptLength| length.to_string();
+    // Every cycle yields the bonus token: what needs less is met by any draft.
+    let accept_text =
+        |length: AcceptLength| if length.get() < 1.0 { ANY.to_owned() } else { length.to_string() };
     let mut rows = vec![
         lever_row("accept length", &break_even.accept_length, accept_text, difference),
         lever_row("verify", &break_even.verify, |t| own.text(t), percent_change),
@@ -171,11 +177,18 @@ fn lever_row<T: Copy>(
     text: impl Fn(T) -> String,
     change: impl Fn(f64) -> String,
 ) -> LeverRow {
-    let bound = |value: T| format!("{} {}", if lever.at_least { '≥' } else { '≤' }, text(value));
+    let bound = |value: T| match text(value) {
+        any if any == ANY => any,
+        text => format!("{} {text}", if lever.at_least { '≥' } else { '≤' }),
+    };
     let unreachable = || "unreachable".to_owned();
+    let none = || "—".to_owned();
     let (needed, draft_free, reachable) = match &lever.needed {
         BreakEven::Reached { value, draft_free } => {
-            (value.map(bound), draft_free.map_or_else(unreachable, bound), value.is_some())
+            // A lever that is reached with drafting kept has nothing to add only where it is drafting itself.
+            let missing = || if value.is_some() { none() } else { unreachable() };
+            let free = draft_free.map_or_else(missing, &bound);
+            (value.map(&bound), free, value.is_some())
         }
         BreakEven::Unreachable { because } => (None, because.clone(), false),
     };
@@ -183,7 +196,7 @@ fn lever_row<T: Copy>(
         name,
         now: text(lever.now.value),
         needed: needed.unwrap_or_else(unreachable),
-        change: lever.change.filter(|_| reachable).map_or_else(|| "—".to_owned(), change),
+        change: lever.change.filter(|_| reachable).map_or_else(none, change),
         draft_free,
         reachable,
     }

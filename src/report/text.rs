@@ -5,6 +5,7 @@ mod findings;
 mod levers;
 mod variations;
 
+pub(super) use levers::against;
 pub(super) use variations::{crossing_lists, crossing_words, provenance};
 
 use crate::analytic::{Prediction, Verdict};
@@ -47,7 +48,7 @@ const fn tone(verdict: Verdict) -> Tone {
 
 /// The first line answers in a sentence; interval and overrides follow where there are any.
 fn verdict(prediction: &Prediction, context: &Context, style: &Style) -> String {
-    let claim = format!("Speculation {}", verb(prediction.verdict));
+    let claim = claim(prediction);
     let mut out = format!(
         "{}: {}, against {} without it ({}).\n",
         tone(prediction.verdict).paint(&claim, style.color),
@@ -62,6 +63,16 @@ fn verdict(prediction: &Prediction, context: &Context, style: &Style) -> String 
         out.push_str(&paragraph(&format!("with {key} = {value}"), "  ", "    ", style.width));
     }
     out
+}
+
+/// The verdict in words. A tie by the interval alone, far from 1, is no tie to a reader: it is undecided.
+fn claim(prediction: &Prediction) -> String {
+    let speedup = prediction.speedup.used.value;
+    match prediction.verdict {
+        Verdict::Ties if speedup <= 0.99 => "Undecided, probably loses".to_owned(),
+        Verdict::Ties if speedup >= 1.01 => "Undecided, probably wins".to_owned(),
+        other => format!("Speculation {}", verb(other)),
+    }
 }
 
 /// How sure the verdict is, where the inputs carry spreads.

@@ -2,5 +2,9 @@
 
 mod agreement;
 mod architecture;
+mod command_line;
 mod documents;
+mod first_use;
 mod machine;
+mod reference_case;
+mod validation;

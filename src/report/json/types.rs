@@ -22,7 +22,7 @@ pub struct ReportJson {
     /// Does speculation pay.
     pub verdict: VerdictJson,
     /// Probability that speculation wins, where inputs carry spreads.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub win_probability: Option<f64>,
     /// Throughput with speculation over throughput without it.
     pub speedup: Quantity,
@@ -52,7 +52,7 @@ pub struct ScenarioJson {
     /// Its path, as typed.
     pub path: String,
     /// Keys that the command line changed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<OverrideJson>,
 }
 
@@ -123,16 +123,16 @@ pub struct Quantity {
     /// Where it came from.
     pub source: SourceJson,
     /// Lower end of the range that holds the true value nine times in ten.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     /// Upper end of that range.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// The model's own figure, where a hardware model is present.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted: Option<f64>,
     /// True where a table was left at its edge to get the value.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub extrapolated: bool,
 }
 
@@ -146,7 +146,7 @@ pub struct PartJson {
     /// Time used; null where only the model knows the part.
     pub time_ms: Option<f64>,
     /// The model's own figure, where a hardware model is present.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted_ms: Option<f64>,
 }
 

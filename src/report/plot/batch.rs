@@ -22,6 +22,9 @@ pub struct BatchCurve {
     pub crossings: Vec<Crossing>,
 }
 
+/// Most points that are drawn as dots.
+const DOTTED: usize = 30;
+
 /// Speedup against batch size, as SVG.
 pub fn speedup_against_batch(data: &BatchCurve) -> String {
     let points: Vec<(f64, f64)> = data.points.iter().map(|&(b, s)| (f64::from(b), s)).collect();
@@ -51,7 +54,8 @@ pub fn speedup_against_batch(data: &BatchCurve) -> String {
         canvas.line(&path, Stroke::solid(INK, 2.0));
         placer.avoid_line(&path);
         frame.axes(canvas, (&x_ticks, "batch [running requests]"), (&y_ticks, "speedup"));
-        for &at in &path {
+        // A dense scan is a line; dots on it would only make it thick.
+        for &at in path.iter().filter(|_| path.len() <= DOTTED) {
             marker(canvas, at, Shape::Disc, INK, 3.2);
             placer.avoid_marker(at, 5.0);
         }
@@ -67,6 +71,8 @@ fn title(crossings: &[Crossing]) -> String {
         crossings.iter().map(|c| format!("{} from {}", words(c.verdict), c.at)).collect();
     if turns.is_empty() {
         "Speedup against batch size".to_owned()
+    } else if turns.len() > 3 {
+        format!("The verdict turns {} times over the batch size", turns.len())
     } else {
         format!("Speculation {} requests", turns.join(", "))
     }
@@ -89,9 +95,15 @@ fn crossings(canvas: &Canvas<'_>, frame: &Frame, all: &[Crossing], placer: &mut 
         marker(canvas, at, shape, color, 6.0);
         placer.avoid_marker(at, 8.0);
     }
+    let many = shown.len() > 3;
     for (batch, crossing) in shown {
         let at = frame.at(batch, crossing.speedup);
-        let text = format!("{} from {}: {}", words(crossing.verdict), crossing.at, times(crossing.speedup));
+        // With many turns near 1 only the numbers find room; shape and colour say which way it goes.
+        let text = if many {
+            format!("{}: {}", crossing.at, times(crossing.speedup))
+        } else {
+            format!("{} from {}: {}", words(crossing.verdict), crossing.at, times(crossing.speedup))
+        };
         let font = NOTE.color(look(crossing.verdict).1).bold();
         placer.place(canvas, &[at], 6.0, &Label::new(&text, font));
     }

@@ -19,7 +19,7 @@ const BAND: f64 = 0.10;
 /// One measurement and its prediction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedPoint {
-    /// Short name.
+    /// Short name; empty: the point stays unnamed.
     pub id: String,
     /// Level of validation; points of one level share colour and shape.
     pub level: String,
@@ -130,7 +130,7 @@ fn draw_points(
         let (shape, color) = look(levels.get_index_of(point.level.as_str()).unwrap_or(0));
         marker(canvas, frame.at(point.measured, point.predicted), shape, color, 4.6);
     }
-    for point in points {
+    for point in points.iter().filter(|point| !point.id.is_empty()) {
         let at = frame.at(point.measured, point.predicted);
         placer.place(canvas, &[at], 4.6, &Label::new(&point.id, Font::new(11.0, Anchor::Start).color(INK)));
     }

@@ -1,6 +1,6 @@
 //! What would have to change for speculation to equal the baseline.
 
-use crate::analytic::Prediction;
+use crate::analytic::{Prediction, WhatIfAnswer};
 use crate::report::context::Style;
 use crate::report::number::{TimeScale, times};
 use crate::report::paint::Tone;
@@ -45,14 +45,29 @@ fn cells(row: &LeverRow, draft_free: &str) -> [Cell; 5] {
     ]
 }
 
+/// The other baseline of a change that moves the baseline too.
+pub(in crate::report) fn against(prediction: &Prediction, lever: &WhatIfAnswer) -> String {
+    let shown = lever.baseline.to_string();
+    if shown == prediction.baseline.throughput.used.value.to_string() {
+        String::new()
+    } else {
+        format!(" against {shown}")
+    }
+}
+
 /// The single change that gains most, of those tried.
 fn largest(prediction: &Prediction, style: &Style) -> String {
     let Some(lever) = &prediction.largest_lever else {
         return String::new();
     };
     let verify = TimeScale::for_largest([lever.verify]).text(lever.verify);
-    let sentence =
-        format!("Largest lever: {}: {verify}, {} ({}).", lever.name, lever.throughput, times(lever.speedup));
+    let sentence = format!(
+        "Largest lever: {}: {verify}, {}{} ({}).",
+        lever.name,
+        lever.throughput,
+        against(prediction, lever),
+        times(lever.speedup)
+    );
     let text = paragraph(&sentence, "", "  ", style.width);
     let gain = format!("({})", times(lever.speedup));
     text.replacen(&gain, &tone(lever.verdict).paint(&gain, style.color), 1)

@@ -87,7 +87,7 @@ pub(super) fn crossings(prediction: &Prediction, style: &Style) -> String {
     }
     format!(
         "{}\n{out}",
-        Tone::Strong.paint("Speculation in other settings (the rest unchanged)", style.color)
+        Tone::Strong.paint("Other settings, by the model alone (ties: within 1 %)", style.color)
     )
 }
 
