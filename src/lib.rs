@@ -16,6 +16,7 @@ pub mod calibration;
 pub mod cli;
 pub mod collective;
 pub mod cost;
+pub mod des;
 pub mod diagnostic;
 pub mod evaluate;
 pub mod explain;
