@@ -11,6 +11,7 @@ mod exit;
 mod explain;
 mod explain_presets;
 mod measurements;
+mod notes;
 mod output;
 mod plot_allreduce;
 mod plots;

@@ -1,7 +1,14 @@
-//! Scenario files: loading, checking, resolving.
+//! Scenario files: from YAML to setups that can be solved.
+//!
+//! ```text
+//! file(s) ─► tree (places) ─► extends, --set, --unset, what_if ─► checked against the schema ─► Written ─► Setup
+//! ```
+//!
+//! [`open`] does it all and reports every fault of all steps together; [`load`] and [`resolve`] are its halves. The
+//! structs of [`written`] are the only description of the keys: the JSON Schema, the check of the tree, the reference of
+//! keys and the hover text of editors are made from them.
 
 mod axis;
-mod builtin;
 mod check;
 mod keys;
 pub mod layer;
@@ -16,9 +23,8 @@ mod vary;
 pub mod written;
 
 pub use axis::{Axis, AxisValues};
-pub use builtin::Builtin;
-pub use keys::{KeyDoc, key_docs};
-pub use library::Library;
+pub use keys::{KeyDoc, key_doc, key_docs};
+pub use library::{Builtin, Library};
 pub use load::{Scenario, Variation, load, load_with};
 pub use overrides::Overrides;
 pub use resolve::{Loaded, open, resolve};

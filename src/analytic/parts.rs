@@ -33,8 +33,8 @@ pub struct Parts {
     pub allreduce: Option<AllreducePart>,
     /// Drafting and host work of a cycle.
     pub draft_host: Sourced<Seconds>,
-    /// The throughput from which `draft_host` was found as the remainder (see [`Parts::from_observed`]). It enters
-    /// ranges only: a speedup of two observed throughputs does not inherit the ranges of the split between them.
+    /// The throughput from which a part of the cycle was found as the remainder (see [`Parts::from_observed`]). It
+    /// decides ranges and sources: a speedup of two observed throughputs does not inherit the ranges of the split between them.
     pub observed: Option<Sourced<TokensPerSecond>>,
 }
 
@@ -69,14 +69,18 @@ impl Parts {
         self.verify.value + self.draft_host.value
     }
 
+    /// Whether a table was left at its edge; an observed total owes nothing to tables.
     fn extrapolated(&self) -> bool {
-        self.verify.extrapolated || self.draft_host.extrapolated
+        self.observed.is_none() && (self.verify.extrapolated || self.draft_host.extrapolated)
     }
 
     /// Draft, verify and host work.
     pub fn cycle(&self) -> Sourced<Seconds> {
         let value = self.cycle_value();
-        let source = derived(&[self.verify.source, self.draft_host.source]);
+        let source = match self.observed {
+            Some(throughput) => derived(&[self.accept_length.source, throughput.source]),
+            None => derived(&[self.verify.source, self.draft_host.source]),
+        };
         let deviation = self.cycle_deviation();
         deviation.around(value, Seconds::new, Seconds::get, source, self.extrapolated())
     }
@@ -93,28 +97,34 @@ impl Parts {
 
     /// Throughput with speculation over throughput without: AL · baseline step / cycle.
     pub fn speedup(&self) -> Sourced<f64> {
-        let sources = [
-            self.accept_length.source,
-            self.baseline_step.source,
-            self.verify.source,
-            self.draft_host.source,
-        ];
+        let source = match self.observed {
+            Some(throughput) => derived(&[throughput.source, self.baseline_step.source]),
+            None => derived(&[
+                self.accept_length.source,
+                self.baseline_step.source,
+                self.verify.source,
+                self.draft_host.source,
+            ]),
+        };
         let extrapolated =
             self.extrapolated() || self.accept_length.extrapolated || self.baseline_step.extrapolated;
         let value = self.speedup_value();
-        self.speedup_deviation().around(value, |x| x, |x| x, derived(&sources), extrapolated)
+        self.speedup_deviation().around(value, |x| x, |x| x, source, extrapolated)
     }
 
     /// Output with speculation over all requests, B · AL / cycle.
     pub fn throughput(&self) -> Sourced<TokensPerSecond> {
         let value = self.accept_length.value.tokens(f64::from(self.batch)) / self.cycle_value();
-        let sources = [self.accept_length.source, self.verify.source, self.draft_host.source];
+        let source = match self.observed {
+            Some(throughput) => throughput.source,
+            None => derived(&[self.accept_length.source, self.verify.source, self.draft_host.source]),
+        };
         let extrapolated = self.extrapolated() || self.accept_length.extrapolated;
         self.throughput_deviation().around(
             value,
             TokensPerSecond::new,
             TokensPerSecond::get,
-            derived(&sources),
+            source,
             extrapolated,
         )
     }

@@ -7,7 +7,7 @@ use super::exit::Failure;
 use super::output::color_stderr;
 use crate::calibration;
 use crate::diagnostic::render_all;
-use crate::scenario;
+use crate::scenario::{self, Overrides};
 
 /// Checks every file.
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
@@ -40,7 +40,7 @@ fn faults(path: &Path, colour: bool) -> Option<String> {
             .err()
             .map(|error| format!("error: {}: {error}\n", path.display()));
     }
-    let checked = scenario::load(path).and_then(|s| scenario::resolve(&s, &scenario::Builtin));
+    let checked = scenario::open(path, &Overrides::default(), &scenario::Builtin);
     checked.err().map(|diagnostics| render_all(&diagnostics, colour))
 }
 

@@ -27,8 +27,8 @@ fn about(topic: &str) -> Result<String, Failure> {
     if let Some(code) = topic.parse::<Code>().ok() {
         return Ok(code_text(code));
     }
-    if let Some(key) = scenario::key_docs().into_iter().find(|key| key.path == topic) {
-        return Ok(reference::key_text(&key));
+    if let Some(key) = scenario::key_doc(topic) {
+        return Ok(reference::key_text(key));
     }
     if let Some(entry) = explain::term(topic) {
         return Ok(entry.to_text());

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::analytic::Parts;
 use crate::calibration;
-use crate::collective::Policy;
+use crate::collective::{Backend, Policy};
 use crate::evaluate;
 use crate::forward::Parallelism;
 use crate::hardware;
@@ -57,6 +57,8 @@ pub(super) struct Measurement {
     draft_tokens: Option<u32>,
     accept_length: Option<f64>,
     execution: Execution,
+    /// Backend that the server was told to use \[as it dispatches\]
+    allreduce: Option<Backend>,
     /// `step_ms`, `pass_ms`, `cycle_ms`, `throughput_tok_s`
     quantity: String,
     measured: f64,
@@ -159,8 +161,9 @@ impl Measurement {
         };
         let length = Sourced::given(AcceptLength::new(self.accept_length.unwrap_or(1.0)));
         let acceptance = Acceptance::mean_only(length, shape).map_err(|error| error.to_string())?;
-        let pass = PassSettings { execution: self.execution, policy: Policy::default() };
-        let graph = PassSettings { execution: Execution::Graph, policy: Policy::default() };
+        let policy = Policy { backend: self.allreduce, ..Policy::default() };
+        let pass = PassSettings { execution: self.execution, policy: policy.clone() };
+        let graph = PassSettings { execution: Execution::Graph, policy };
         Ok(ModelledSetup {
             common: Common {
                 name: self.id.clone(),

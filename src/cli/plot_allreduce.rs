@@ -22,12 +22,14 @@ pub(super) fn curves(setup: &ModelledSetup, words: &str) -> AllreduceCurves {
         measured: measured(setup, &[Mode::Graph, Mode::Stream]),
     }];
     let one_shot = Policy { backend: Some(Backend::OneShot), ..Policy::default() };
-    if setup.baseline.policy.backend != Some(Backend::OneShot) && can_run(setup, &one_shot) {
-        series.push(AllreduceSeries {
-            name: "one-shot".to_owned(),
-            curve: curve(setup, &one_shot),
-            measured: Vec::new(),
-        });
+    if setup.baseline.policy.backend != Some(Backend::OneShot) {
+        let curve: Vec<_> = curve(setup, &one_shot)
+            .into_iter()
+            .filter(|(bytes, _)| can_run(setup, &one_shot, *bytes))
+            .collect();
+        if !curve.is_empty() {
+            series.push(AllreduceSeries { name: "one-shot".to_owned(), curve, measured: Vec::new() });
+        }
     }
     let eager = measured(setup, &[Mode::Eager]);
     if !eager.is_empty() {
@@ -49,8 +51,7 @@ pub(super) fn curves(setup: &ModelledSetup, words: &str) -> AllreduceCurves {
     }
 }
 
-fn can_run(setup: &ModelledSetup, policy: &Policy) -> bool {
-    let bytes = Bytes::from_kib(16.0);
+fn can_run(setup: &ModelledSetup, policy: &Policy, bytes: Bytes) -> bool {
     refusal_of_policy(&setup.hardware, policy, request(setup, bytes)).is_none()
 }
 
@@ -62,7 +63,8 @@ fn request(setup: &ModelledSetup, bytes: Bytes) -> Request {
 fn curve(setup: &ModelledSetup, policy: &Policy) -> Vec<(Bytes, Seconds)> {
     let (first, last) = (RANGE.start() * BETWEEN, RANGE.end() * BETWEEN);
     (first..=last)
-        .map(|step| Bytes::new((f64::from(step) / f64::from(BETWEEN)).exp2().round()))
+        // Whole vectors of 16 B, which some backends insist on.
+        .map(|step| Bytes::new(((f64::from(step) / f64::from(BETWEEN)).exp2() / 16.0).round() * 16.0))
         .map(|bytes| (bytes, time(setup, policy, bytes)))
         .collect()
 }

@@ -72,7 +72,11 @@ fn drawings(setup: &Setup, prediction: &Prediction, words: &str) -> Vec<(&'stati
     if let Setup::Modelled(modelled) = setup {
         list.push((
             "speedup-against-batch",
-            plot::speedup_against_batch(&batch_curve(modelled, prediction, words)),
+            plot::speedup_against_batch(&batch_curve(
+                modelled,
+                prediction,
+                &super::words::without_batch(modelled),
+            )),
         ));
         if modelled.parallel.tensor > 1 {
             let curves = super::plot_allreduce::curves(modelled, words);
@@ -134,8 +138,8 @@ fn verify_curve(prediction: &Prediction, used: &Parts, words: &str) -> plot::Ver
 
 fn accept_curve(prediction: &Prediction, used: &Parts, words: &str) -> plot::AcceptCurve {
     let spec = &prediction.speculation;
-    let limit = spec.accept_limit;
     let length = spec.accept_length.used.value;
+    let limit = limit(prediction, used);
     let curve = (0..=SAMPLES)
         .map(|i| AcceptLength::new(1.0 + (limit.get() - 1.0) * f64::from(i) / f64::from(SAMPLES)))
         .map(|l| (l, Parts { accept_length: Sourced::given(l), ..*used }.throughput().value))
@@ -151,9 +155,19 @@ fn accept_curve(prediction: &Prediction, used: &Parts, words: &str) -> plot::Acc
     }
 }
 
+/// The longest accept length worth drawing: what a cycle can yield, or beyond the break-even where no draft is stated.
+fn limit(prediction: &Prediction, used: &Parts) -> AcceptLength {
+    let stated = prediction.speculation.accept_limit;
+    if stated.is_finite() {
+        return stated;
+    }
+    let beyond = used.needed().accept_length.kept.max(used.accept_length.value).get() + 1.0;
+    AcceptLength::new(beyond.ceil())
+}
+
 fn heat_map(prediction: &Prediction, used: &Parts, words: &str) -> plot::HeatMap {
     let spec = &prediction.speculation;
-    let limit = spec.accept_limit.get();
+    let limit = limit(prediction, used).get();
     let model_verify = spec.verify.predicted.map(|v| v.value);
     let longest = used.verify.value.max(model_verify.unwrap_or(Seconds::ZERO)) * 1.2;
     let shortest = used.baseline_step.value * 0.5;

@@ -52,13 +52,14 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 fn load(path: &Path, overrides: &Overrides, library: &dyn Library) -> Result<Loaded, Diagnostics> {
-    let scenario = scenario::load_with(path, overrides)?;
-    scenario::resolve(&scenario, library)
+    scenario::open(path, overrides, library).map(|(_, loaded)| loaded)
 }
 
 /// Numbered notes on stderr: defaults that matter, variables without effect.
 fn notes(loaded: &Loaded) {
-    for (number, note) in loaded.notes.iter().enumerate() {
+    let setup = loaded.variation.as_ref().unwrap_or(&loaded.base);
+    let notes = loaded.notes.iter().cloned().chain(super::notes::collective(setup));
+    for (number, note) in notes.enumerate() {
         eprintln!("note [{}]: {note}", number + 1);
     }
 }

@@ -24,21 +24,27 @@ pub(super) fn setup(setup: &Setup) -> String {
     }
 }
 
+/// The same without the batch, for a plot over it.
+pub(super) fn without_batch(setup: &ModelledSetup) -> String {
+    format!("{}, context {}", placed(setup), context(setup))
+}
+
 fn modelled_words(setup: &ModelledSetup) -> String {
+    format!("{}, batch {}, context {}", placed(setup), setup.common.batch, context(setup))
+}
+
+fn context(setup: &ModelledSetup) -> String {
+    crate::units::significant(f64::from(setup.context), 3)
+}
+
+fn placed(setup: &ModelledSetup) -> String {
     let runtime = match setup.runtime.kind {
         RuntimeKind::Sglang => "SGLang",
         RuntimeKind::Vllm => "vLLM",
         RuntimeKind::Pytorch => "PyTorch",
         RuntimeKind::Cuda => "bare CUDA",
     };
-    format!(
-        "{} on {}, {runtime}, TP{}, batch {}, context {}",
-        setup.model.name,
-        setup.hardware.name,
-        setup.parallel.tensor,
-        setup.common.batch,
-        crate::units::significant(f64::from(setup.context), 3),
-    )
+    format!("{} on {}, {runtime}, TP{}", setup.model.name, setup.hardware.name, setup.parallel.tensor)
 }
 
 fn common(setup: &Setup) -> &Common {

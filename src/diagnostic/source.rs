@@ -78,15 +78,6 @@ impl Place {
         Self { source: Arc::clone(&self.source), range: self.range.end..self.range.end }
     }
 
-    /// From the start of this place to the end of `other` (of the same text).
-    #[must_use]
-    pub fn to(&self, other: &Self) -> Self {
-        Self {
-            source: Arc::clone(&self.source),
-            range: self.range.start..other.range.end.max(self.range.start),
-        }
-    }
-
     /// The line, counted from 1.
     pub fn line(&self) -> usize {
         1 + self.source.text[..self.range.start].bytes().filter(|byte| *byte == b'\n').count()

@@ -103,9 +103,8 @@ fn baseline_answer(setup: &Setup, known: &Known, parts: &Parts) -> BaselineAnswe
 fn speculation_answer(setup: &Setup, known: &Known, parts: &Parts) -> SpeculationAnswer {
     let predicted = known.predicted_parts();
     let rows = f64::from(common(setup).draft_tokens * known.batch);
-    let verify_execution = execution(setup, |s| s.verify.execution);
     SpeculationAnswer {
-        execution: verify_execution,
+        execution: execution(setup, |s| s.verify.execution),
         accept_length: known.accept_length,
         accept_limit: AcceptLength::new(known.accept_limit),
         rows: Figure { used: Sourced::new(rows, Source::Given), predicted: None },
@@ -115,7 +114,7 @@ fn speculation_answer(setup: &Setup, known: &Known, parts: &Parts) -> Speculatio
         host: known.host,
         verify: known.verify,
         throughput: Figure { used: parts.throughput(), predicted: predicted.as_ref().map(Parts::throughput) },
-        cycle_breakdown: cycle_rows(known, parts, verify_execution),
+        cycle_breakdown: cycle_rows(known, parts),
         verify_breakdown: verify_rows(known, 0, known.verify.used.value),
     }
 }

@@ -11,12 +11,11 @@ use crate::units::Seconds;
 const VISIBLE: f64 = 0.005;
 
 /// The cycle as a tree: the cycle, its parts, the parts of verify.
-pub(super) fn cycle_rows(known: &Known, parts: &Parts, execution: Option<&str>) -> Vec<Row> {
+pub(super) fn cycle_rows(known: &Known, parts: &Parts) -> Vec<Row> {
     let cycle = parts.cycle();
     let whole = cycle.value;
     let predicted_cycle = known.predicted_parts().map(|p| p.cycle());
-    let mut rows =
-        vec![row(format!("cycle, {} tokens", tokens(known)), Some(cycle), predicted_cycle, whole, 0)];
+    let mut rows = vec![row("cycle".to_owned(), Some(cycle), predicted_cycle, whole, 0)];
     match (known.draft, known.host) {
         (Some(draft), Some(host)) => {
             rows.push(figure_row("draft".to_owned(), draft, whole, 1));
@@ -24,14 +23,9 @@ pub(super) fn cycle_rows(known: &Known, parts: &Parts, execution: Option<&str>) 
         }
         _ => rows.push(figure_row("draft and host".to_owned(), known.draft_host, whole, 1)),
     }
-    let verify = execution.map_or_else(|| "verify".to_owned(), |word| format!("verify, {word}"));
-    rows.push(figure_row(verify, known.verify, whole, 1));
+    rows.push(figure_row("verify".to_owned(), known.verify, whole, 1));
     rows.extend(verify_rows(known, 2, whole));
     rows
-}
-
-fn tokens(known: &Known) -> String {
-    format!("{}", known.accept_length.used.value)
 }
 
 /// The parts of the verify pass, shares of `whole`.

@@ -1,8 +1,11 @@
 //! Contradictions between what was observed and what the model says, each with what would settle it.
 
+use std::fmt::Write as _;
+
 use super::known::{Known, common};
 use crate::analytic::{Finding, Parts};
-use crate::runtime::{Execution, RuntimeKind};
+use crate::collective::{Request, explain_choice};
+use crate::runtime::{CollectiveOp, Execution, RuntimeKind};
 use crate::scenario::{ModelledSetup, Setup};
 use crate::units::{Bytes, Seconds};
 
@@ -18,6 +21,7 @@ pub(super) fn findings(setup: &Setup, known: &Known, parts: &Parts) -> Vec<Findi
         found.extend(split(modelled, known));
         found.extend(baseline_differs(known));
         found.extend(verify_differs(modelled, known));
+        found.extend(allreduce_choice(modelled));
     }
     found.extend(cycle_arithmetic(setup, known));
     found.extend(beyond_rows(parts));
@@ -42,7 +46,8 @@ fn host_bound(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
         let each = stated.total.value / f64::from(stated.count.max(1));
         let model = model_each(known)?;
         if each > model * FAR {
-            message.push_str(&format!(
+            let _ = write!(
+                message,
                 " {} in {} all-reduces is {each} each; this box needs {model} for the {} of one. So at most {} of \
                  the {} is transfer: the rest is ranks that wait, inside the collective, for the slowest host, and a \
                  profiler books that as all-reduce.",
@@ -51,13 +56,21 @@ fn host_bound(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
                 message_size(setup, setup.common.draft_tokens),
                 model * f64::from(stated.count),
                 stated.total.value,
-            ));
+            );
         }
     }
-    if observed > device * FAR {
-        message.push_str(&format!(" In a CUDA graph the same pass would take about {device}."));
+    let graph = in_a_graph(setup);
+    if observed > graph * FAR {
+        let _ = write!(message, " In a CUDA graph the same pass would take about {graph}.");
     }
     Some(Finding { code: "host-bound-verify", message, settle: host_bound_tests(setup) })
+}
+
+/// The verify pass of the setup, replayed from a graph.
+fn in_a_graph(setup: &ModelledSetup) -> Seconds {
+    let mut graph = setup.clone();
+    graph.verify.execution = Execution::Graph;
+    super::passes::cycle(&graph).verify.time.value
 }
 
 fn host_bound_tests(setup: &ModelledSetup) -> Vec<String> {
@@ -170,6 +183,40 @@ fn verify_differs(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
     })
 }
 
+/// A faster all-reduce than the one that the server takes, if this box could run one.
+fn allreduce_choice(setup: &ModelledSetup) -> Option<Finding> {
+    let policy = &setup.verify.policy;
+    let request = Request {
+        op: CollectiveOp::AllReduce,
+        ranks: setup.parallel.tensor,
+        bytes: message_size(setup, setup.common.draft_tokens),
+        execution: setup.verify.execution,
+    };
+    if request.ranks < 2 {
+        return None;
+    }
+    let explanation = explain_choice(&setup.hardware, setup.runtime.kind, policy, request);
+    let better = explanation.better?;
+    Some(Finding {
+        code: "faster-allreduce",
+        message: format!(
+            "{}. For the {} of verify, {} would take about {} ({}) instead of {} by the same model; {}.",
+            explanation.taken,
+            request.bytes,
+            better.choice.backend.title(),
+            better.time.value,
+            better.time.source.word(),
+            better.instead_of.value,
+            better.because
+        ),
+        settle: vec![format!(
+            "specplan run {} --set speculation.verify.allreduce.backend={}",
+            setup.common.path,
+            better.choice.backend.word()
+        )],
+    })
+}
+
 /// Factor and direction, where two times are further apart than noise explains.
 fn far_apart(used: Seconds, model: Seconds) -> Option<(f64, &'static str)> {
     let ratio = used / model;
@@ -266,7 +313,7 @@ fn all_reduce_perf(setup: &ModelledSetup) -> String {
     let decode = message_size(setup, 1).get();
     let verify = message_size(setup, setup.common.draft_tokens).get();
     format!(
-        "all_reduce_perf -b {decode} -e {verify} -f {} -d bfloat16 -g {}, in the server's environment",
+        "in the server's environment: all_reduce_perf -b {decode} -e {verify} -f {} -d bfloat16 -g {}",
         setup.common.draft_tokens, setup.parallel.tensor
     )
 }

@@ -4,7 +4,7 @@ use super::passes::{cycle, difference, sum};
 use crate::analytic::{AllreducePart, Figure, Parts};
 use crate::scenario::{Common, Setup, StatedPass};
 use crate::sourced::{Source, Sourced};
-use crate::speculation::{Cycle, DraftShape};
+use crate::speculation::{Acceptance, Cycle, DraftShape};
 use crate::units::{AcceptLength, Seconds, TokensPerSecond};
 
 /// The parts of one case. Every figure that the model can give carries it as `predicted`.
@@ -102,6 +102,7 @@ impl Known {
             stated_pass(&verify_stated, model_verify, model.as_ref().map(|m| &m.verify));
 
         // Where only the sum is known (cycle minus verify), its split is not invented.
+        let fixed = observed_cycle.is_some() && !(verify_is_stated && both_stated.is_some());
         let only_sum = observed_cycle.is_some() && verify_is_stated && both_stated.is_none();
         let draft = known_draft
             .or(if only_sum { None } else { model_draft })
@@ -126,7 +127,7 @@ impl Known {
             draft,
             host,
             model,
-            observed: if only_sum { stated.observed_throughput } else { None },
+            observed: if fixed { stated.observed_throughput } else { None },
         }
     }
 
@@ -177,7 +178,15 @@ pub(super) fn predicted_cycle(setup: &Setup) -> Option<Box<Cycle>> {
 }
 
 pub(super) fn draft_shape(common: &Common) -> DraftShape {
-    DraftShape { steps: common.steps, topk: common.topk, draft_tokens: common.draft_tokens }
+    if common.steps > 0 {
+        return DraftShape { steps: common.steps, topk: common.topk, draft_tokens: common.draft_tokens };
+    }
+    // Observed numbers may answer without a stated shape: then the law's own reach serves.
+    match &common.acceptance {
+        Acceptance::MeanOnly(law) => DraftShape::chain(law.drafted()),
+        Acceptance::Conditional(law) | Acceptance::Histogram(law) => DraftShape::chain(law.known()),
+        _ => DraftShape::chain(1),
+    }
 }
 
 pub(super) fn accept_length(common: &Common) -> Figure<AcceptLength> {
@@ -185,7 +194,7 @@ pub(super) fn accept_length(common: &Common) -> Figure<AcceptLength> {
 }
 
 pub(super) fn accept_limit(common: &Common) -> f64 {
-    draft_shape(common).accept_limit().get()
+    common.accept_limit()
 }
 
 /// Used and predicted figure of a pass and of its all-reduces.

@@ -173,9 +173,12 @@ fn lever_row<T: Copy>(
 ) -> LeverRow {
     let bound = |value: T| format!("{} {}", if lever.at_least { '≥' } else { '≤' }, text(value));
     let unreachable = || "unreachable".to_owned();
+    let none = || "—".to_owned();
     let (needed, draft_free, reachable) = match &lever.needed {
         BreakEven::Reached { value, draft_free } => {
-            (value.map(bound), draft_free.map_or_else(unreachable, bound), value.is_some())
+            // A lever that is reached with drafting kept has nothing to add only where it is drafting itself.
+            let free = draft_free.map(&bound).unwrap_or_else(|| if value.is_some() { none() } else { unreachable() });
+            (value.map(&bound), free, value.is_some())
         }
         BreakEven::Unreachable { because } => (None, because.clone(), false),
     };
@@ -183,7 +186,7 @@ fn lever_row<T: Copy>(
         name,
         now: text(lever.now.value),
         needed: needed.unwrap_or_else(unreachable),
-        change: lever.change.filter(|_| reachable).map_or_else(|| "—".to_owned(), change),
+        change: lever.change.filter(|_| reachable).map_or_else(none, change),
         draft_free,
         reachable,
     }

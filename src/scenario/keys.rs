@@ -31,6 +31,17 @@ pub fn key_docs() -> &'static [KeyDoc] {
     })
 }
 
+/// One key by its path; `what_if.name` finds `what_if[].name`, and any variable of `environment` finds `environment.*`.
+pub fn key_doc(path: &str) -> Option<&'static KeyDoc> {
+    let plain = |text: &str| text.replace("[]", "");
+    let wanted = plain(path);
+    let free = wanted.rsplit_once('.').map(|(map, _)| format!("{map}.*"));
+    let docs = key_docs().iter();
+    docs.clone()
+        .find(|doc| plain(&doc.path) == wanted)
+        .or_else(|| docs.clone().find(|doc| Some(plain(&doc.path)) == free))
+}
+
 fn collect(node: &'static Value, path: &str, docs: &mut Vec<KeyDoc>) {
     let map = map_form(node);
     let Some(properties) = map.get("properties").and_then(Value::as_object) else { return };
@@ -128,6 +139,15 @@ mod tests {
                     .contains(&doc.path.as_str());
             assert!(doc.default.is_some() || map_or_needed, "{} states no default", doc.path);
         }
+    }
+
+    #[test]
+    fn keys_are_found_by_the_names_that_people_write() {
+        let path = |written: &str| key_doc(written).map(|doc| doc.path.as_str());
+        assert_eq!(path("speculation.verify.time"), Some("speculation.verify.time"));
+        assert_eq!(path("what_if.name"), Some("what_if[].name"));
+        assert_eq!(path("environment.NCCL_PROTO"), Some("environment.*"));
+        assert_eq!(path("workload.bath"), None);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! Resolving a scenario looks names up through this trait, so that it can be tested without any preset and so that
 //! this module needs to know no table of another.
 
+mod builtin;
+
 use std::io;
 
 use serde_json::Value;
@@ -12,8 +14,10 @@ use crate::hardware::Hardware;
 use crate::model::{Draft, KvFormat, Model, WeightFormat};
 use crate::runtime::{Runtime, RuntimeKind};
 use crate::sourced::Sourced;
-use crate::speculation::Acceptance;
+use crate::speculation::{Acceptance, DraftShape};
 use crate::units::{AcceptLength, Bytes};
+
+pub use builtin::Builtin;
 
 /// Storage formats other than those of the checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -22,17 +26,6 @@ pub struct Formats {
     pub weights: Option<WeightFormat>,
     /// Of the KV cache.
     pub kv: Option<KvFormat>,
-}
-
-/// The shape of a draft.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
-    /// Draft steps.
-    pub steps: u32,
-    /// Branches per step.
-    pub topk: u32,
-    /// Rows verified per request, root included.
-    pub draft_tokens: u32,
 }
 
 /// Acceptance as a scenario describes it; probabilities lie between 0 and 1, lists are not empty.
@@ -126,7 +119,7 @@ pub trait Library {
     ///
     /// # Errors
     /// Why there is no such law.
-    fn acceptance(&self, law: &Law, shape: Shape) -> Result<Acceptance, String>;
+    fn acceptance(&self, law: &Law, shape: DraftShape) -> Result<Acceptance, String>;
     /// The law of a draft of another shape, nothing else changed.
-    fn reshaped(&self, acceptance: &Acceptance, shape: Shape) -> Acceptance;
+    fn reshaped(&self, acceptance: &Acceptance, shape: DraftShape) -> Acceptance;
 }

@@ -14,14 +14,14 @@ use self::complete::Kind;
 use self::names::Names;
 use super::check::draft_shape;
 use super::layer::Layer;
-use super::library::{Library, Shape};
+use super::library::Library;
 use super::load::{Scenario, Variation, read};
 use super::overrides::{Overrides, REMOVED, observed_key};
 use super::setup::{Common, Method, ModelledSetup, ObservedSetup, PassSettings, Setup, WhatIf};
 use super::written::Written;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::model::{Draft, Model};
-use crate::speculation::Acceptance;
+use crate::speculation::{Acceptance, DraftShape};
 
 /// A scenario ready to be solved.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,11 +61,13 @@ pub fn open(
     library: &dyn Library,
 ) -> Result<(Scenario, Loaded), Diagnostics> {
     let (scenario, mut found) = read(path.as_ref(), overrides)?;
-    // After faults of shape some keys are missing only because they could not be read.
-    let shape_is_right = !found.has_errors();
+    // After faults of the text some keys are missing only because they could not be read, and an acceptance that
+    // cannot be has been reported with its reason.
+    let right = !found.has_errors();
     let mut later = Diagnostics::default();
     let loaded = resolve_into(&scenario, library, &mut later);
-    later.list.retain(|diagnostic| shape_is_right || diagnostic.code != Some(Code::Incomplete));
+    let follows = |code: Option<Code>| matches!(code, Some(Code::Incomplete | Code::Probabilities));
+    later.list.retain(|diagnostic| right || !follows(diagnostic.code));
     found.extend(later);
     match loaded {
         Some(loaded) => found.into_result((scenario, loaded)),
@@ -98,14 +100,14 @@ fn resolve_into(scenario: &Scenario, library: &dyn Library, found: &mut Diagnost
 #[derive(Clone, Copy)]
 struct Origin<'a> {
     acceptance: &'a Acceptance,
-    shape: Shape,
+    shape: DraftShape,
     modelled: bool,
 }
 
 impl<'a> Origin<'a> {
     fn of(setup: &'a Setup) -> Self {
         let common = setup.common();
-        let shape = Shape { steps: common.steps, topk: common.topk, draft_tokens: common.draft_tokens };
+        let shape = DraftShape { steps: common.steps, topk: common.topk, draft_tokens: common.draft_tokens };
         Self { acceptance: &common.acceptance, shape, modelled: matches!(setup, Setup::Modelled(_)) }
     }
 }
@@ -202,6 +204,12 @@ impl Resolver<'_, '_> {
         let context = self.context(written);
         self.check_fit(layer, &hardware, &model, parallel, context);
         let runtime = self.runtime(written);
+        let common = self.common(scenario, layer, acceptance?);
+        for (name, notes) in [(&hardware.name, &hardware.notes), (&model.name, &model.notes)] {
+            for note in notes {
+                self.note(format!("{name}: {note}"));
+            }
+        }
         let (baseline, verify) = (&written.baseline, &written.speculation.verify);
         let draft_pass = &written.speculation.draft_pass;
         let settings = |execution, allreduce, environment| PassSettings {
@@ -209,7 +217,7 @@ impl Resolver<'_, '_> {
             policy: defaults::policy(written, allreduce, environment),
         };
         let setup = ModelledSetup {
-            common: self.common(scenario, layer, acceptance?),
+            common,
             hardware,
             calibration: calibration?,
             draft,

@@ -1,15 +1,15 @@
 //! Tests of loading and resolving as a whole.
 
-mod fake;
+mod damaged;
 mod golden;
 mod layers;
 mod limits;
 mod meaning;
 mod shipped;
 
+use super::library::Builtin;
 use super::{Loaded, Overrides, Scenario, open};
 use crate::diagnostic::Diagnostics;
-use fake::Fake;
 
 /// Writes a scenario into a fresh folder and opens it.
 fn opened(text: &str) -> Result<(Scenario, Loaded), Diagnostics> {
@@ -22,5 +22,5 @@ fn opened_with(text: &str, set: &[&str], unset: &[&str]) -> Result<(Scenario, Lo
     let path = folder.path().join("scenario.yaml");
     std::fs::write(&path, text).expect("a temporary file");
     let own = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-    open(&path, &Overrides { set: own(set), unset: own(unset) }, &Fake)
+    open(&path, &Overrides { set: own(set), unset: own(unset) }, &Builtin)
 }

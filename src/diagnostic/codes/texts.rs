@@ -10,7 +10,7 @@ pub const ENTRIES: &[Entry] = &[
         what: "A scenario may only hold keys that mean something. A misspelt key would otherwise be \
                ignored in silence, and the answer would rest on a default that you never chose.",
         example: "speculation:\n  accept_lenght: 2.0",
-        fix: "Take the suggested key, or look the key up with `specplan explain scenario`.",
+        fix: "Take the suggested key, or look a key up with `specplan explain speculation.verify.time`.",
     },
     Entry {
         code: Code::WrongType,

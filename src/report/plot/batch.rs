@@ -67,6 +67,8 @@ fn title(crossings: &[Crossing]) -> String {
         crossings.iter().map(|c| format!("{} from {}", words(c.verdict), c.at)).collect();
     if turns.is_empty() {
         "Speedup against batch size".to_owned()
+    } else if turns.len() > 3 {
+        format!("The verdict turns {} times over the batch size", turns.len())
     } else {
         format!("Speculation {} requests", turns.join(", "))
     }
@@ -89,9 +91,15 @@ fn crossings(canvas: &Canvas<'_>, frame: &Frame, all: &[Crossing], placer: &mut 
         marker(canvas, at, shape, color, 6.0);
         placer.avoid_marker(at, 8.0);
     }
+    let many = shown.len() > 3;
     for (batch, crossing) in shown {
         let at = frame.at(batch, crossing.speedup);
-        let text = format!("{} from {}: {}", words(crossing.verdict), crossing.at, times(crossing.speedup));
+        // With many turns near 1 only the numbers find room; shape and colour say which way it goes.
+        let text = if many {
+            format!("{}: {}", crossing.at, times(crossing.speedup))
+        } else {
+            format!("{} from {}: {}", words(crossing.verdict), crossing.at, times(crossing.speedup))
+        };
         let font = NOTE.color(look(crossing.verdict).1).bold();
         placer.place(canvas, &[at], 6.0, &Label::new(&text, font));
     }

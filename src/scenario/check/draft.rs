@@ -10,7 +10,7 @@ use crate::scenario::written::{MethodWord, SpeculationKeys};
 
 /// The shape of a draft, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::scenario) struct DraftShape {
+pub(in crate::scenario) struct PartialShape {
     /// Draft steps.
     pub steps: Option<u32>,
     /// Branches per step.
@@ -23,17 +23,17 @@ pub(in crate::scenario) struct DraftShape {
 const NGRAM_ROWS: u32 = 12;
 
 /// The shape with what follows from the rest filled in.
-pub(in crate::scenario) fn draft_shape(keys: &SpeculationKeys) -> DraftShape {
+pub(in crate::scenario) fn draft_shape(keys: &SpeculationKeys) -> PartialShape {
     let topk = keys.topk.unwrap_or(1);
     let ngram = keys.method == Some(MethodWord::Ngram);
     let follows = topk == 1 || ngram;
     let from_steps = keys.steps.filter(|_| follows).map(|steps| steps + 1);
     let draft_tokens = keys.draft_tokens.or(from_steps).or(ngram.then_some(NGRAM_ROWS));
     let steps = keys.steps.or_else(|| draft_tokens.filter(|_| follows).map(|rows| rows.saturating_sub(1)));
-    DraftShape { steps, topk, draft_tokens }
+    PartialShape { steps, topk, draft_tokens }
 }
 
-impl DraftShape {
+impl PartialShape {
     /// The most tokens one verify pass can yield per request: the longest chain and the bonus token.
     pub(in crate::scenario) fn accept_limit(self) -> Option<u32> {
         match (self.steps, self.draft_tokens) {

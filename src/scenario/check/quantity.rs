@@ -64,8 +64,8 @@ fn missing_unit(unit: Unit, node: &Node, text: &str) -> Diagnostic {
     if text.contains("+-") || text.contains('±') {
         diagnostic.help(format!("write the unit after each number: `\"30 {usual} +- 1 {usual}\"`"))
     } else if node.place.text().ends_with(['"', '\'']) {
-        let inner = &node.place.text()[1..node.place.text().len() - 1];
-        diagnostic.fix("write the unit after the number", &node.place, format!("{} {usual}", inner.trim()))
+        let bare = node.place.text().trim_matches(['"', '\'']).trim();
+        diagnostic.fix("write the unit after the number", &node.place, format!("{bare} {usual}"))
     } else {
         diagnostic.fix("write the unit after the number", &node.place.end(), format!(" {usual}"))
     }

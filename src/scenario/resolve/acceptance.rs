@@ -2,14 +2,14 @@
 
 use super::{Origin, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Place, SourceText};
-use crate::scenario::check::draft_shape;
+use crate::scenario::check::{acceptance_kinds, draft_shape};
 use crate::scenario::layer::Layer;
-use crate::scenario::library::{Law, Shape};
+use crate::scenario::library::Law;
 use crate::scenario::load::beside;
 use crate::scenario::tree::{parse, read_text};
 use crate::scenario::written::{AcceptanceFile, AcceptanceKeys, Given, Ratio};
 use crate::sourced::{Sourced, Spread};
-use crate::speculation::Acceptance;
+use crate::speculation::{Acceptance, DraftShape};
 use crate::units::AcceptLength;
 
 const AT: &str = "speculation.acceptance";
@@ -24,7 +24,8 @@ impl Resolver<'_, '_> {
         // Where the observed numbers answer alone the shape may be unknown; the mean then needs some chain that can
         // yield it, and nothing else is asked of the law.
         let steps = shape.steps.unwrap_or_else(|| (accept_length.ceil() as u32).max(1));
-        let shape = Shape { steps, topk: shape.topk, draft_tokens: shape.draft_tokens.unwrap_or(steps + 1) };
+        let shape =
+            DraftShape { steps, topk: shape.topk, draft_tokens: shape.draft_tokens.unwrap_or(steps + 1) };
         let kept = base.filter(|(base, _)| base.written.speculation.acceptance == *keys);
         if let Some((_, origin)) = kept {
             let same = shape == origin.shape || origin.shape.steps == 0;
@@ -38,8 +39,9 @@ impl Resolver<'_, '_> {
         match self.library.acceptance(&law, shape) {
             Ok(acceptance) => Some(acceptance),
             Err(why) => {
-                let diagnostic = Diagnostic::error(Code::Probabilities, format!("no such acceptance: {why}"));
-                self.found.push(match layer.key(AT) {
+                let diagnostic = Diagnostic::error(Code::Probabilities, "no such acceptance").note(why);
+                let kind = acceptance_kinds(keys).first().and_then(|kind| layer.key(&format!("{AT}.{kind}")));
+                self.found.push(match kind.or_else(|| layer.key(AT)) {
                     Some(key) => diagnostic.at(key, "described here"),
                     None => diagnostic,
                 });
@@ -74,14 +76,14 @@ impl Resolver<'_, '_> {
     }
 
     fn unusable<T>(&mut self, place: &Place, path: &str, why: &str) -> Option<T> {
-        let title = format!("`{path}` holds no acceptance: {why}");
-        self.found.push(Diagnostic::error(Code::ReferencedFile, title).at(place, "named here"));
+        let title = format!("`{path}` holds no acceptance");
+        self.found.push(Diagnostic::error(Code::ReferencedFile, title).at(place, "named here").note(why));
         None
     }
 }
 
 /// The one law that the keys describe.
-fn law(keys: &AcceptanceKeys, shape: Shape) -> Option<Law> {
+fn law(keys: &AcceptanceKeys, shape: DraftShape) -> Option<Law> {
     let ratio = |given: &Given<Ratio>| within(given.0.map(|ratio| ratio.0), 0.0, 1.0);
     if let Some(given) = &keys.accept_length {
         let limit = f64::from(shape.steps.min(shape.draft_tokens.saturating_sub(1)) + 1);

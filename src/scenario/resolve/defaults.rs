@@ -14,7 +14,7 @@ use crate::scenario::written::{
 const CONTEXT: u32 = 1024;
 
 impl Resolver<'_, '_> {
-    fn note(&mut self, text: String) {
+    pub(super) fn note(&mut self, text: String) {
         if !self.notes.contains(&text) {
             self.notes.push(text);
         }

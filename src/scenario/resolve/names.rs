@@ -111,8 +111,10 @@ impl<'a> Names<'a> {
     fn default_calibration(&self, hardware: &Hardware, notes: &mut Vec<String>) -> String {
         let default = self.library.default_calibration(hardware);
         let note = match &default {
-            Some(name) => format!("calibration not given: {name}, which belongs to {}", hardware.name),
-            None => format!("{} has no calibration: the roofline answers alone", hardware.name),
+            Some(name) => format!("calibration not given: {name}, that of the hardware"),
+            None => {
+                format!("calibration not given, and {} has none: the roofline answers alone", hardware.name)
+            }
         };
         if !notes.contains(&note) {
             notes.push(note);
@@ -238,8 +240,8 @@ fn marked(diagnostic: Diagnostic, place: Option<&Place>, remark: &str) -> Diagno
 }
 
 fn unusable(key: &str, path: &Path, why: &str, place: Option<&Place>) -> Diagnostic {
-    let title = format!("`{}` cannot be used as `{key}`: {why}", path.display());
-    marked(Diagnostic::error(Code::ReferencedFile, title), place, "named here")
+    let title = format!("`{}` cannot be used as `{key}`", path.display());
+    marked(Diagnostic::error(Code::ReferencedFile, title), place, "named here").note(why)
 }
 
 fn unknown(key: &str, name: &str, place: Option<&Place>, names: &[String]) -> Diagnostic {

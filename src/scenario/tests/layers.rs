@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use super::fake::Fake;
 use super::{opened, opened_with};
 use crate::runtime::Execution;
-use crate::scenario::{ModelledSetup, Overrides, Setup, open};
-use crate::speculation::Acceptance;
+use crate::scenario::library::Builtin;
+use crate::scenario::{Common, ModelledSetup, Overrides, Setup, open};
+use crate::speculation::DraftShape;
 use crate::units::Seconds;
 
 const REFERENCE: &str = "scenarios/kimi-k2.5-eagle3-8x-rtx-pro-6000.yaml";
@@ -14,7 +14,7 @@ const REFERENCE: &str = "scenarios/kimi-k2.5-eagle3-8x-rtx-pro-6000.yaml";
 fn reference(set: &[&str], unset: &[&str]) -> crate::scenario::Loaded {
     let own = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
     let overrides = Overrides { set: own(set), unset: own(unset) };
-    open(REFERENCE, &overrides, &Fake).unwrap_or_else(|faults| panic!("{faults}")).1
+    open(REFERENCE, &overrides, &Builtin).unwrap_or_else(|faults| panic!("{faults}")).1
 }
 
 fn modelled(setup: &Setup) -> &ModelledSetup {
@@ -22,6 +22,12 @@ fn modelled(setup: &Setup) -> &ModelledSetup {
         Setup::Modelled(setup) => setup,
         Setup::Observed(_) => panic!("a hardware model is given"),
     }
+}
+
+/// The mean of the law at the shape of the setup.
+fn mean_of(common: &Common) -> f64 {
+    let shape = DraftShape { steps: common.steps, topk: common.topk, draft_tokens: common.draft_tokens };
+    common.acceptance.mean(shape).get()
 }
 
 fn ms(time: f64) -> Seconds {
@@ -81,13 +87,15 @@ fn rows_follow_the_steps_of_a_variation_and_the_law_is_told_for_them() {
     let varied = loaded.variation.expect("a variation");
     let common = varied.common();
     assert_eq!((common.steps, common.draft_tokens), (4, 5));
-    // The fake law holds the steps it was made for, the mean, and the steps it was told for.
-    assert_eq!(common.acceptance, Acceptance::Conditional(vec![2.0, 2.0, -4.0]));
+    // A mean of 2 over two drafted tokens is the rate a with 1 + a + a² = 2; four of them then yield 2.382.
+    let a = (5.0_f64.sqrt() - 1.0) / 2.0;
+    let mean = 1.0 + a + a.powi(2) + a.powi(3) + a.powi(4);
+    assert!((mean_of(common) - mean).abs() < 1e-6, "{} instead of {mean}", mean_of(common));
     let loaded = reference(&["speculation.draft_tokens=6"], &[]);
     assert_eq!(loaded.variation.expect("a variation").common().steps, 5);
     let loaded = reference(&["speculation.acceptance.rate=0.7"], &[]);
     let varied = loaded.variation.expect("a variation");
-    assert_eq!(varied.common().acceptance, Acceptance::Conditional(vec![2.0, 0.7]));
+    assert!((mean_of(varied.common()) - (1.0 + 0.7 + 0.49)).abs() < 1e-12);
 }
 
 #[test]
@@ -96,7 +104,7 @@ fn a_new_method_needs_no_old_draft_and_a_new_box_no_old_calibration() {
     assert_eq!(modelled(&loaded.variation.expect("a variation")).draft, None);
     let loaded = reference(&["hardware=rtx-pro-6000-x8-switch"], &[]);
     let varied = loaded.variation.expect("a variation");
-    assert_eq!(modelled(&varied).calibration.name, "none");
+    assert_eq!(modelled(&varied).calibration.name, "rtx-pro-6000-x8-switch");
     assert_eq!(modelled(&loaded.base).calibration.name, "rtx-pro-6000-x8");
 }
 
@@ -126,12 +134,13 @@ fn a_scenario_extends_another_and_removes_keys_of_it() {
          baseline: { observed: null }\nspeculation: { acceptance: { accept_length: 2.5 } }\n",
     );
     let path = folder.path().join("inner/above.yaml");
-    let (_, loaded) = open(&path, &Overrides::default(), &Fake).unwrap_or_else(|faults| panic!("{faults}"));
+    let (_, loaded) =
+        open(&path, &Overrides::default(), &Builtin).unwrap_or_else(|faults| panic!("{faults}"));
     let setup = modelled(&loaded.base);
     assert_eq!(setup.common.name, "below");
     assert_eq!((setup.common.batch, setup.context), (3, 100));
     assert_eq!(setup.common.stated.baseline.observed, None);
-    assert_eq!(setup.common.acceptance, Acceptance::Conditional(vec![2.0, 2.5]));
+    assert!((mean_of(&setup.common) - 2.5).abs() < 1e-9);
     let variables: Vec<_> = setup.baseline.policy.environment.variables.keys().map(String::as_str).collect();
     assert_eq!(variables, ["NCCL_PROTO", "NCCL_DEBUG"]);
 }

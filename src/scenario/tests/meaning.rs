@@ -5,7 +5,10 @@ use crate::collective::{Backend, Protocol};
 use crate::runtime::{Execution, RuntimeKind};
 use crate::scenario::{Method, ModelledSetup, Setup};
 use crate::sourced::{SPREAD_DEVIATIONS, Source};
-use crate::speculation::Acceptance;
+use crate::speculation::{Acceptance, DraftShape};
+
+const LLAMA: &str = r#"{"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256}"#;
 
 const OBSERVED: &str = "
 baseline: { observed: { throughput: 82 tok/s +- 2 tok/s } }
@@ -65,10 +68,13 @@ fn every_default_is_filled_in_and_said() {
     assert_eq!(setup.baseline.execution, Execution::Graph);
     assert_eq!(setup.draft_pass.execution, Execution::Eager);
     assert!(!setup.overlap);
+    let box_remark = |note: &&String| note.starts_with("rtx-pro-6000-x8: ");
+    assert!(notes.iter().any(|note| box_remark(&note)), "{notes:?}");
+    let defaults: Vec<&String> = notes.iter().take_while(|note| !box_remark(note)).collect();
     assert_eq!(
-        notes,
+        defaults,
         [
-            "calibration not given: rtx-pro-6000-x8, which belongs to rtx-pro-6000-x8",
+            "calibration not given: rtx-pro-6000-x8, that of the hardware",
             "parallel.tensor not given: all 8 GPUs",
             "workload.context not given: 1024 tokens",
             "runtime not given: sglang",
@@ -92,18 +98,19 @@ fn all_reduce_keys_and_variables_make_the_policy_of_a_pass() {
 
 #[test]
 fn every_kind_of_acceptance_is_read() {
-    for (written, list) in [
-        ("accept_length: 2.5", vec![3.0, 2.5]),
-        ("rate: 0.62", vec![3.0, 0.62]),
-        ("mean_rate: 0.5", vec![3.0, 0.5]),
-        ("conditional: [0.7, 0.8, 0.6]", vec![3.0, 0.7, 0.8, 0.6]),
-        ("cumulative: [0.65, 0.4, 0.24]", vec![3.0, 0.65, 0.4, 0.24]),
-        ("histogram: [10, 20, 30, 40]", vec![3.0, 10.0, 20.0, 30.0, 40.0]),
-        ("tree: { ranks: [0.7, 0.15] }", vec![3.0, 4.0, 4.0, 0.7, 0.15]),
+    let shape = DraftShape { steps: 3, topk: 1, draft_tokens: 4 };
+    for (written, mean) in [
+        ("accept_length: 2.5", 2.5),
+        ("rate: 0.5", 1.875),
+        ("mean_rate: 0.5", 2.5),
+        ("conditional: [0.7, 0.8, 0.6]", 1.0 + 0.7 + 0.56 + 0.336),
+        ("cumulative: [0.65, 0.4, 0.24]", 2.29),
+        ("histogram: [10, 20, 30, 40]", 3.0),
+        ("tree: { ranks: [0.7, 0.15, 0.05] }", 2.533),
     ] {
         let text = MODELLED.replace("cumulative: [0.65, 0.4, 0.24]", written);
         let (setup, _) = modelled(&text);
-        assert_eq!(setup.common.acceptance, Acceptance::Conditional(list), "{written}");
+        assert!((setup.common.acceptance.mean(shape).get() - mean).abs() < 1e-9, "{written}");
     }
 }
 
@@ -127,9 +134,9 @@ fn an_acceptance_file_is_read_relative_to_the_scenario() {
     let text = MODELLED.replace("cumulative: [0.65, 0.4, 0.24]", "file: accept.yaml");
     std::fs::write(folder.path().join("scenario.yaml"), text).expect("a file");
     let path = folder.path().join("scenario.yaml");
-    let opened = crate::scenario::open(&path, &crate::scenario::Overrides::default(), &super::Fake);
+    let opened = crate::scenario::open(&path, &crate::scenario::Overrides::default(), &super::Builtin);
     let (_, loaded) = opened.unwrap_or_else(|faults| panic!("{faults}"));
-    assert_eq!(loaded.base.common().acceptance, Acceptance::Conditional(vec![3.0, 0.4]));
+    assert_eq!(loaded.base.common().acceptance, Acceptance::geometric(0.4).expect("a rate"));
 }
 
 #[test]
@@ -155,11 +162,11 @@ fn without_a_model_only_times_and_acceptance_can_vary() {
 #[test]
 fn a_model_file_with_other_formats_is_read() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    std::fs::write(folder.path().join("config.json"), "{\"num_attention_heads\": 32}").expect("a file");
+    std::fs::write(folder.path().join("config.json"), LLAMA).expect("a file");
     let text = MODELLED.replace("model: kimi-k2.5", "model: { config: config.json, kv: fp8 }");
     let path = folder.path().join("scenario.yaml");
     std::fs::write(&path, text).expect("a file");
-    let opened = crate::scenario::open(&path, &crate::scenario::Overrides::default(), &super::Fake);
+    let opened = crate::scenario::open(&path, &crate::scenario::Overrides::default(), &super::Builtin);
     let (_, loaded) = opened.unwrap_or_else(|faults| panic!("{faults}"));
     let Setup::Modelled(setup) = loaded.base else { panic!("hardware and model are given") };
     assert_eq!(setup.model.kv, crate::model::KvFormat::Fp8);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::fake::Fake;
+use crate::scenario::library::Builtin;
 use crate::scenario::{Overrides, json_schema, open};
 
 #[test]
@@ -30,7 +30,7 @@ fn every_shipped_scenario_resolves_and_starts_with_its_schema() {
             "{}",
             path.display()
         );
-        if let Err(faults) = open(&path, &Overrides::default(), &Fake) {
+        if let Err(faults) = open(&path, &Overrides::default(), &Builtin) {
             panic!("{}\n{faults}", path.display());
         }
     }

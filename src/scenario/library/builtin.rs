@@ -1,8 +1,8 @@
-//! The library that the tool comes with: the presets and readers of the modules that own them.
+//! The presets and readers that ship with specplan.
 
 use serde_json::Value;
 
-use super::library::{Formats, Law, Library, Shape, SideFiles};
+use super::{Formats, Law, Library, SideFiles};
 use crate::calibration::{self, Calibration};
 use crate::hardware::{self, Hardware};
 use crate::model::{self, Draft, FormatOverrides, Model};
@@ -10,29 +10,9 @@ use crate::runtime::{Runtime, RuntimeKind};
 use crate::speculation::{Acceptance, DraftShape};
 use crate::units::Bytes;
 
-/// Presets compiled into the program.
+/// What ships with specplan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Builtin;
-
-impl From<Formats> for FormatOverrides {
-    fn from(formats: Formats) -> Self {
-        Self { weights: formats.weights, kv: formats.kv }
-    }
-}
-
-impl From<Shape> for DraftShape {
-    fn from(shape: Shape) -> Self {
-        Self { steps: shape.steps, topk: shape.topk, draft_tokens: shape.draft_tokens }
-    }
-}
-
-fn names<'a>(entries: impl Iterator<Item = (&'a str, Vec<&'a str>)>) -> Vec<String> {
-    entries.flat_map(|(name, aliases)| std::iter::once(name).chain(aliases)).map(str::to_owned).collect()
-}
-
-fn model_entries(entries: &'static [model::PresetEntry]) -> Vec<String> {
-    names(entries.iter().map(|e| (e.name, e.aliases.to_vec())))
-}
 
 impl Library for Builtin {
     fn hardware(&self, name: &str) -> Option<Hardware> {
@@ -41,7 +21,7 @@ impl Library for Builtin {
 
     fn hardware_names(&self) -> Vec<String> {
         let entries = hardware::preset_entries().iter();
-        names(entries.map(|e| (e.name.as_str(), e.aliases.iter().map(String::as_str).collect())))
+        entries.flat_map(|entry| std::iter::once(&entry.name).chain(&entry.aliases).cloned()).collect()
     }
 
     fn hardware_file(&self, name: &str, content: &Value) -> Result<Hardware, String> {
@@ -61,7 +41,7 @@ impl Library for Builtin {
     }
 
     fn calibration_names(&self) -> Vec<String> {
-        calibration::preset_entries().iter().map(|e| e.name.to_owned()).collect()
+        calibration::preset_entries().iter().map(|entry| entry.name.to_owned()).collect()
     }
 
     fn calibration_file(&self, name: &str, text: &str, side_files: SideFiles) -> Result<Calibration, String> {
@@ -73,20 +53,25 @@ impl Library for Builtin {
     }
 
     fn model(&self, name: &str, formats: Formats) -> Option<Model> {
-        let entry = model::preset_entries().iter().find(|e| e.name == name || e.aliases.contains(&name))?;
-        // The preset's own reader adds its remarks; other formats go through the same JSON.
         if formats == Formats::default() {
             return model::preset(name);
         }
-        model::parse_config(name, entry.json(), formats.into()).ok()
+        let named = model::preset(name)?;
+        let entry = model::preset_entries()
+            .iter()
+            .find(|entry| entry.name == name || entry.aliases.contains(&name))?;
+        // The file was read a line ago, so only the formats could fail, and they replace what a file may leave unclear.
+        let mut model = model::parse_config(name, entry.json(), overrides(formats)).ok()?;
+        model.notes = named.notes;
+        Some(model)
     }
 
     fn model_names(&self) -> Vec<String> {
-        model_entries(model::preset_entries())
+        names(model::preset_entries())
     }
 
     fn model_file(&self, name: &str, json: &str, formats: Formats) -> Result<Model, String> {
-        model::parse_config(name, json, formats.into()).map_err(|error| error.to_string())
+        model::parse_config(name, json, overrides(formats)).map_err(|error| error.to_string())
     }
 
     fn resident(&self, model: &Model) -> Bytes {
@@ -98,11 +83,11 @@ impl Library for Builtin {
     }
 
     fn draft(&self, name: &str) -> Option<Draft> {
-        model::draft_preset(name).or_else(|| model::preset(name).map(Draft::Model))
+        model::draft_preset(name)
     }
 
     fn draft_names(&self) -> Vec<String> {
-        model_entries(model::draft_preset_entries())
+        names(model::draft_preset_entries())
     }
 
     fn draft_file(&self, name: &str, json: &str) -> Result<Draft, String> {
@@ -117,25 +102,33 @@ impl Library for Builtin {
         Runtime::profile(kind)
     }
 
-    fn acceptance(&self, law: &Law, shape: Shape) -> Result<Acceptance, String> {
-        let shape: DraftShape = shape.into();
+    fn acceptance(&self, law: &Law, shape: DraftShape) -> Result<Acceptance, String> {
         match law {
-            Law::AcceptLength(length) => Acceptance::mean_only(*length, shape),
+            Law::AcceptLength(mean) => Acceptance::mean_only(*mean, shape),
             Law::Rate(rate) => Acceptance::geometric_sourced(*rate),
             Law::MeanRate(rate) => Acceptance::mean_rate(*rate, shape),
             Law::Conditional(rates) => Acceptance::conditional(rates),
             Law::Cumulative(rates) => Acceptance::cumulative(rates),
             Law::Histogram(weights) => Acceptance::histogram(weights),
             Law::Tree { ranks, nodes, levels } => {
-                let tree =
-                    DraftShape { steps: levels.saturating_sub(1), topk: shape.topk, draft_tokens: *nodes };
+                let tree = DraftShape { steps: levels.saturating_sub(1), draft_tokens: *nodes, ..shape };
                 Acceptance::tree(ranks, tree)
             }
         }
         .map_err(|error| error.to_string())
     }
 
-    fn reshaped(&self, acceptance: &Acceptance, shape: Shape) -> Acceptance {
-        acceptance.clone().with_shape(shape.into())
+    fn reshaped(&self, acceptance: &Acceptance, shape: DraftShape) -> Acceptance {
+        acceptance.clone().with_shape(shape)
     }
+}
+
+fn overrides(formats: Formats) -> FormatOverrides {
+    FormatOverrides { weights: formats.weights, kv: formats.kv }
+}
+
+/// Names and aliases.
+fn names(entries: &[model::PresetEntry]) -> Vec<String> {
+    let all = entries.iter().flat_map(|entry| std::iter::once(&entry.name).chain(entry.aliases));
+    all.map(|name| (*name).to_owned()).collect()
 }
