@@ -50,3 +50,13 @@ pub use router::Routing;
 pub use run::{Progress, simulate, simulate_seeds};
 pub use table::{Mixing, ShapeTimes, StepTable, StepTableError};
 pub use trace::{Trace, TraceError, TraceRequest};
+
+#[cfg(test)]
+#[path = "serving/laws_tests.rs"]
+mod laws_tests;
+#[cfg(test)]
+#[path = "serving/limits_tests.rs"]
+mod limits_tests;
+#[cfg(test)]
+#[path = "serving/run_tests.rs"]
+mod run_tests;

@@ -177,7 +177,9 @@ fn lever_row<T: Copy>(
     let (needed, draft_free, reachable) = match &lever.needed {
         BreakEven::Reached { value, draft_free } => {
             // A lever that is reached with drafting kept has nothing to add only where it is drafting itself.
-            let free = draft_free.map(&bound).unwrap_or_else(|| if value.is_some() { none() } else { unreachable() });
+            let free = draft_free
+                .map(&bound)
+                .unwrap_or_else(|| if value.is_some() { none() } else { unreachable() });
             (value.map(&bound), free, value.is_some())
         }
         BreakEven::Unreachable { because } => (None, because.clone(), false),

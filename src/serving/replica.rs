@@ -411,6 +411,30 @@ impl<'a> Replica<'a> {
         self.prefilling.extend(part);
     }
 
+    /// The invariants of the module, between steps.
+    #[cfg(test)]
+    pub(super) fn check(&self) {
+        let blocks = |capacity: u32| {
+            assert_eq!(capacity % self.limits.block_size, 0, "requests hold whole blocks");
+            capacity / self.limits.block_size
+        };
+        let decoding: u32 = self.decoding.iter().map(|d| blocks(d.capacity)).sum();
+        let prefilling: u32 = self.prefilling.iter().map(|p| blocks(p.capacity)).sum();
+        assert_eq!(self.free + decoding + prefilling, self.limits.blocks, "blocks are conserved");
+        assert!(self.prefilling.len() <= 1, "one prompt at most is partly computed");
+        assert!(self.running() <= self.limits.requests as usize, "no more run than may");
+        assert_eq!(self.requests.len(), self.running() + self.waiting(), "every request is somewhere");
+        for decode in &self.decoding {
+            let request = &self.requests[decode.slot];
+            assert!(decode.left > 0 && decode.left < request.output, "it has delivered, and not all");
+            assert_eq!(decode.context + 1, request.prompt + request.output - decode.left);
+            assert!(decode.context <= decode.capacity, "its context is held");
+        }
+        for prefill in &self.prefilling {
+            assert!(prefill.done < prefill.target && prefill.done <= prefill.capacity);
+        }
+    }
+
     fn complete(&mut self, slot: u32, capacity: u32, now: SimTime, metrics: &mut Metrics) {
         metrics.completed(&self.requests[slot], self.index, now);
         self.requests.remove(slot);
