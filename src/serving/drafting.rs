@@ -60,8 +60,8 @@ pub(super) struct Draft {
 pub(super) enum Law {
     /// Speculation is off: one token.
     Off,
-    /// Cycles of a request are independent and alike: the tails S_1 ... S_k.
-    Alike(Vec<f64>),
+    /// Cycles of a request are independent and alike.
+    Alike(Tails),
     /// Requests differ, or remember.
     Kept(Acceptance),
 }
@@ -89,7 +89,7 @@ impl Plan {
                 let law = if differ {
                     Law::Kept(prepared)
                 } else {
-                    Law::Alike((1..=shape.depth()).map(|i| prepared.tail(i, shape)).collect())
+                    Law::Alike(Tails::new((1..=shape.depth()).map(|i| prepared.tail(i, shape))))
                 };
                 Draft { shape, law }
             }
@@ -128,12 +128,29 @@ impl Plan {
     }
 }
 
-/// 1 + the accepted tokens of a cycle whose tails these are: as [`Acceptance::sample`] draws.
-#[inline]
-pub(super) fn draw_alike(tails: &[f64], stream: &mut Stream) -> u32 {
-    let u = stream.uniform();
-    // Tails never rise, so that all below u come last and a count needs no branch.
-    1 + tails.iter().map(|tail| u32::from(u < *tail)).sum::<u32>()
+/// The tails S_1 ... S_k of a law, for quick draws.
+#[derive(Debug, Clone)]
+pub(super) struct Tails {
+    /// The first four; 0, which no draw is below, where there are fewer.
+    first: [f64; 4],
+    rest: Vec<f64>,
+}
+
+impl Tails {
+    fn new(mut tails: impl Iterator<Item = f64>) -> Self {
+        let first = std::array::from_fn(|_| tails.next().unwrap_or(0.0));
+        Self { first, rest: tails.collect() }
+    }
+
+    /// The accept length of a cycle, as [`Acceptance::sample`] draws it.
+    #[inline]
+    pub(super) fn draw(&self, stream: &mut Stream) -> u32 {
+        let u = stream.uniform();
+        // Tails never rise, so that all above u come first, and a count needs no branch.
+        let above = |tails: &[f64]| tails.iter().map(|tail| u32::from(u < *tail)).sum::<u32>();
+        let length = 1 + above(&self.first);
+        if self.rest.is_empty() { length } else { length + above(&self.rest) }
+    }
 }
 
 #[cfg(test)]
@@ -143,13 +160,15 @@ mod tests {
 
     #[test]
     fn quick_draws_are_the_draws_of_the_law() {
-        let shape = DraftShape::chain(3);
-        let law = Acceptance::conditional(&[0.8, 0.7, 0.6]).expect("valid");
-        let plan = Plan::new(Some(&Drafting::fixed(law.clone(), shape)));
-        let Law::Alike(tails) = &plan.draft(plan.at(5)).law else { panic!("cycles are alike") };
-        let (mut a, mut b) = (Streams::new(1, 0).stream("x", 0), Streams::new(1, 0).stream("x", 0));
-        for _ in 0..1000 {
-            assert_eq!(draw_alike(tails, &mut a), law.sample(shape, b.rng()));
+        for drafted in [1, 3, 4, 7] {
+            let shape = DraftShape::chain(drafted);
+            let law = Acceptance::conditional(&[0.9, 0.8, 0.7, 0.8]).expect("valid");
+            let plan = Plan::new(Some(&Drafting::fixed(law.clone(), shape)));
+            let Law::Alike(tails) = &plan.draft(plan.at(5)).law else { panic!("cycles are alike") };
+            let (mut a, mut b) = (Streams::new(1, 0).stream("x", 0), Streams::new(1, 0).stream("x", 0));
+            for _ in 0..1000 {
+                assert_eq!(tails.draw(&mut a), law.sample(shape, b.rng()));
+            }
         }
     }
 

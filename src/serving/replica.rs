@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 
 use super::arrivals::Arrival;
 use super::cost::{Step, StepCost};
-use super::drafting::{Law, Plan, draw_alike};
+use super::drafting::{Law, Plan};
+use super::latency::Latencies;
 use super::metrics::Metrics;
 use super::request::{Request, Requests};
 use super::timeline::Level;
@@ -297,58 +298,49 @@ impl<'a> Replica<'a> {
         metrics.counts.completed - before
     }
 
+    /// Delivers what each request that took part gains; those that are done leave, the others keep their order.
     fn finish_decodes(&mut self, step: Stepping, now: SimTime, metrics: &mut Metrics) {
         if step.decodes == 0 {
             return;
         }
-        // Taken out for the loop, so that drawing borrows nothing else.
-        let mut accepted = std::mem::take(&mut metrics.accepted);
-        let draft = self.plan.draft(step.draft);
-        match &draft.law {
-            Law::Off => self.advance(step, now, metrics, |_, _| 1),
-            Law::Alike(tails) => self.advance(step, now, metrics, |_, draws| {
-                let length = draw_alike(tails, draws);
-                accepted[length as usize] += 1;
-                length
-            }),
-            Law::Kept(law) => self.advance(step, now, metrics, |request, draws| {
-                let state = request.state.as_mut().expect("requests that differ are started");
+        let Self { plan, decoding, requests, draws, delivered, .. } = self;
+        let draft = plan.draft(step.draft);
+        let decoding = &mut decoding[..step.decodes];
+        let clock = Clock { now, before: *delivered, late: metrics.slo.itl };
+        let (accepted, itl) = (&mut metrics.accepted, &mut metrics.itl);
+        let gained = match &draft.law {
+            Law::Off => advance(decoding, clock, itl, |_| 1),
+            Law::Alike(tails) => {
+                // A copy stays in registers, which a reference does not.
+                let mut stream = draws.clone();
+                let gained = advance(decoding, clock, itl, |_| {
+                    let length = tails.draw(&mut stream);
+                    accepted[length as usize] += 1;
+                    length
+                });
+                *draws = stream;
+                gained
+            }
+            Law::Kept(law) => advance(decoding, clock, itl, |slot| {
+                let state = requests[slot].state.as_mut().expect("requests that differ are started");
                 let length = law.sample_next(state, draft.shape, draws.rng());
                 accepted[length as usize] += 1;
                 length
             }),
+        };
+        metrics.counts.output += gained.tokens;
+        metrics.counts.decoded += gained.tokens;
+        metrics.counts.decodes += step.decodes as u64;
+        if gained.done > 0 {
+            self.retire(step.decodes, now, metrics);
         }
-        metrics.accepted = accepted;
     }
 
-    /// Delivers what each request gains; those that are done leave, the others keep their order.
-    #[inline]
-    fn advance(
-        &mut self,
-        step: Stepping,
-        now: SimTime,
-        metrics: &mut Metrics,
-        mut draw: impl FnMut(&mut Request, &mut Stream) -> u32,
-    ) {
-        // Most requests delivered at the end of the step before: one entry for all of them.
-        let usual = now - self.delivered;
-        let usual_is_late = usual > metrics.slo.itl;
-        let (mut as_usual, mut tokens, mut kept) = (0_u64, 0_u64, 0);
-        for i in 0..step.decodes {
-            let mut decode = self.decoding[i];
-            let gained = draw(&mut self.requests[decode.slot], &mut self.draws).min(decode.left);
-            tokens += u64::from(gained);
-            decode.context += gained;
-            decode.left -= gained;
-            if decode.last == self.delivered {
-                as_usual += 1;
-                decode.late |= usual_is_late;
-            } else {
-                let gap = now - decode.last;
-                metrics.itl.record(gap);
-                decode.late |= gap > metrics.slo.itl;
-            }
-            decode.last = now;
+    /// Completes the requests among the first so many that have nothing left to deliver.
+    fn retire(&mut self, decodes: usize, now: SimTime, metrics: &mut Metrics) {
+        let mut kept = 0;
+        for i in 0..decodes {
+            let decode = self.decoding[i];
             if decode.left > 0 {
                 self.decoding[kept] = decode;
                 kept += 1;
@@ -357,13 +349,7 @@ impl<'a> Replica<'a> {
                 self.complete(decode.slot, decode.capacity, now, metrics);
             }
         }
-        metrics.itl.record_n(usual, as_usual);
-        metrics.counts.output += tokens;
-        metrics.counts.decoded += tokens;
-        metrics.counts.decodes += step.decodes as u64;
-        if kept < step.decodes {
-            self.decoding.drain(kept..step.decodes);
-        }
+        self.decoding.drain(kept..decodes);
     }
 
     /// Books the chunks; a prompt that is complete delivers a token and decodes from now on.
@@ -440,6 +426,56 @@ impl<'a> Replica<'a> {
         self.requests.remove(slot);
         self.give_back(capacity, metrics);
     }
+}
+
+/// The times that a delivery is measured with.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    now: SimTime,
+    /// The end of the step before.
+    before: SimTime,
+    /// Longest time between two deliveries that the SLO allows.
+    late: SimTime,
+}
+
+/// What a step brought to the requests that decode.
+#[derive(Debug, Clone, Copy)]
+struct Gained {
+    tokens: u64,
+    /// Requests with nothing left to deliver.
+    done: u32,
+}
+
+/// Draws and delivers the tokens of each request: the inner loop of a simulation.
+#[inline]
+fn advance(
+    decoding: &mut [Decode],
+    clock: Clock,
+    itl: &mut Latencies,
+    mut draw: impl FnMut(u32) -> u32,
+) -> Gained {
+    // Most requests delivered at the end of the step before: one entry in the histogram for all of them.
+    let usual = clock.now - clock.before;
+    let usual_is_late = usual > clock.late;
+    let (mut as_usual, mut tokens, mut done) = (0, 0, 0);
+    for decode in decoding {
+        let gained = draw(decode.slot).min(decode.left);
+        tokens += u64::from(gained);
+        decode.context += gained;
+        decode.left -= gained;
+        done += u32::from(decode.left == 0);
+        if decode.last == clock.before {
+            as_usual += 1;
+            decode.late |= usual_is_late;
+        } else {
+            let gap = clock.now - decode.last;
+            itl.record(gap);
+            decode.late |= gap > clock.late;
+        }
+        decode.last = clock.now;
+    }
+    itl.record_n(usual, as_usual);
+    Gained { tokens, done }
 }
 
 #[cfg(test)]
