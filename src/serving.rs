@@ -58,5 +58,8 @@ mod laws_tests;
 #[path = "serving/limits_tests.rs"]
 mod limits_tests;
 #[cfg(test)]
+#[path = "serving/naive_tests.rs"]
+mod naive_tests;
+#[cfg(test)]
 #[path = "serving/run_tests.rs"]
 mod run_tests;

@@ -107,7 +107,7 @@ fn run(config: &ServingConfig) -> ServingResult {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 80, ..ProptestConfig::default() })]
 
     #[test]
     fn every_request_token_and_block_is_accounted_for(config in config()) {
