@@ -27,6 +27,7 @@ pub mod model;
 pub mod report;
 pub mod runtime;
 pub mod scenario;
+pub mod serving;
 pub mod sourced;
 pub mod speculation;
 pub mod units;
