@@ -15,9 +15,12 @@ mod notes;
 mod output;
 mod plot_allreduce;
 mod plots;
+mod progress;
 mod reference;
 mod run;
 mod schema;
+mod simulate;
+mod simulate_plots;
 mod validate;
 mod validate_allreduce;
 mod words;
@@ -36,6 +39,7 @@ pub fn main() -> ExitCode {
     };
     let done = match cli.verb {
         Verb::Run(args) => run::run(&args),
+        Verb::Simulate(args) => simulate::run(&args),
         Verb::Validate(args) => validate::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),

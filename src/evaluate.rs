@@ -21,5 +21,5 @@ mod variation;
 
 pub use answer::{answer, evaluate};
 pub use known::{Known, KnownAllreduce};
-pub use passes::cycle;
+pub use passes::{cycle, prefill, shape};
 pub use scan::over_batch;

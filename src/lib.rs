@@ -28,6 +28,7 @@ pub mod report;
 pub mod runtime;
 pub mod scenario;
 pub mod serving;
+pub mod simulation;
 pub mod sourced;
 pub mod speculation;
 pub mod units;

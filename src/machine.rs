@@ -43,6 +43,6 @@ pub use link::{Fabrics, FairShare, Flow, Resource, obvious_shares};
 pub use path::{CriticalPath, Origin, Place};
 pub use plan::{Plan, Transfer};
 pub use result::{MachineResult, PassResult, RankAllreduce, Utilisation};
-pub use simulate::simulate;
+pub use simulate::{simulate, simulate_watched};
 pub use statistics::Distribution;
 pub use trace::{Span, Trace, Track, trace};

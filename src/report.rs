@@ -16,6 +16,7 @@ mod paint;
 pub mod plot;
 mod png;
 mod rows;
+mod simulation;
 mod table;
 mod text;
 mod wrap;
@@ -29,6 +30,10 @@ pub use json::{
 };
 pub use markdown::markdown;
 pub use png::{PngError, png};
+pub use simulation::{
+    SIMULATION_SCHEMA_VERSION, machine_csv, machine_json, machine_markdown, machine_text, serving_csv, serving_json,
+    serving_markdown, serving_text,
+};
 pub use text::text;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Exit codes: 0 answered, 1 a requested check failed, 2 bad input, 101 a bug.
+//! Exit codes: 0 answered, 1 a requested check failed, 2 bad input, 101 a bug, 130 interrupted.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -12,6 +12,8 @@ pub(super) enum Failure {
     Reported,
     /// Bad flag, file or scenario, with the message still to print.
     Input(String),
+    /// Ctrl-C; what was done by then was printed.
+    Interrupted,
     /// Writing the result failed.
     Output(io::Error),
 }
@@ -28,6 +30,7 @@ pub(super) fn finish(done: Result<(), Failure>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Check) => ExitCode::from(1),
         Err(Failure::Reported) => ExitCode::from(2),
+        Err(Failure::Interrupted) => ExitCode::from(130),
         Err(Failure::Input(message)) => {
             super::output::say(&format!("error: {message}"));
             ExitCode::from(2)

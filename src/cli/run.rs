@@ -59,7 +59,7 @@ fn load(path: &Path, overrides: &Overrides, library: &dyn Library) -> Result<Loa
 }
 
 /// Numbered notes on stderr: defaults that matter, variables without effect.
-fn notes(loaded: &Loaded) {
+pub(super) fn notes(loaded: &Loaded) {
     let setup = loaded.variation.as_ref().unwrap_or(&loaded.base);
     let notes = loaded.notes.iter().cloned().chain(super::notes::collective(setup));
     for (number, note) in notes.enumerate() {

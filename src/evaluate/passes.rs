@@ -2,9 +2,10 @@
 
 use crate::cost::{self, PricedPass, Pricing};
 use crate::forward::{self, Batch, ExpertOverlap, PassKind};
+use crate::runtime::Execution;
 use crate::scenario::{Method, ModelledSetup, PassSettings};
 use crate::sourced::{Source, Sourced};
-use crate::speculation::{Cycle, DraftWork, HostWork};
+use crate::speculation::{Cycle, DraftShape, DraftWork, HostWork};
 use crate::units::Seconds;
 
 use super::known::draft_shape;
@@ -13,6 +14,11 @@ use super::known::draft_shape;
 const LOOKUP: Seconds = Seconds::from_us(200.0);
 /// Its range: a hash probe on one side, a trie walk in Python on the other.
 const LOOKUP_RANGE: (Seconds, Seconds) = (Seconds::from_us(50.0), Seconds::from_us(1000.0));
+
+/// The draft of a setup.
+pub fn shape(setup: &ModelledSetup) -> DraftShape {
+    draft_shape(&setup.common)
+}
 
 /// The cycle of `setup` and its baseline step as the model has them.
 pub fn cycle(setup: &ModelledSetup) -> Cycle {
@@ -26,6 +32,21 @@ pub fn cycle(setup: &ModelledSetup) -> Cycle {
         draft: draft_work(setup),
         host: host_work(setup),
     }
+}
+
+/// The pass over `tokens` of a prompt that begins with them, issued operation by operation as servers do, and what the
+/// drafter adds to it: an EAGLE-3 head, an MTP module or a draft model reads the prompt too.
+pub fn prefill(setup: &ModelledSetup, tokens: u32) -> (PricedPass, Option<PricedPass>) {
+    let batch = Batch { requests: 1, rows: tokens, context: 0 };
+    let eager = PassSettings { execution: Execution::Eager, ..setup.baseline.clone() };
+    let with = pricing(setup, &eager);
+    let (model, parallel, runtime) = (&setup.model, setup.parallel, &setup.runtime);
+    let pass = forward::build(model, parallel, runtime, PassKind::Prefill, batch, ExpertOverlap::default());
+    let draft = setup.draft.as_deref().filter(|_| setup.common.method != Method::Ngram).map(|draft| {
+        let pass = forward::build_draft(draft, model, parallel, runtime, PassKind::DraftExtend, batch);
+        cost::price(&pass, &with)
+    });
+    (cost::price(&pass, &with), draft)
 }
 
 fn batch(setup: &ModelledSetup, rows: u32) -> Batch {

@@ -1,7 +1,5 @@
 //! What a simulation says.
 
-use serde_json::{Value, json};
-
 use super::path::CriticalPath;
 use super::statistics::Distribution;
 
@@ -14,6 +12,13 @@ pub struct RankAllreduce {
     pub booked_ms: f64,
     /// From the last arrivals \[ms\].
     pub true_ms: f64,
+}
+
+impl RankAllreduce {
+    /// What a profiler books over what is needed; 1 where there is no all-reduce.
+    pub fn booked_over_true(&self) -> f64 {
+        if self.true_ms > 0.0 { self.booked_ms / self.true_ms } else { 1.0 }
+    }
 }
 
 /// How busy a pass keeps its parts, as shares of its time, mean over ranks and runs.
@@ -75,37 +80,4 @@ pub struct MachineResult {
     pub events: u64,
     /// What the reader should know about this simulation.
     pub notes: Vec<String>,
-}
-
-impl MachineResult {
-    /// The machine-readable form: `mode`, `decode_ms`, `verify_ms`, `cycle_ms`, `ranks`, `events`.
-    pub fn to_json(&self) -> Value {
-        let times = |d: &Distribution| json!({ "mean": d.mean(), "p10": d.p10(), "p50": d.p50(), "p90": d.p90(), "p99": d.p99() });
-        let ranks: Vec<_> = self
-            .verify
-            .ranks
-            .iter()
-            .map(|r| {
-                json!({ "rank": r.rank, "allreduce_booked_ms": r.booked_ms, "allreduce_true_ms": r.true_ms })
-            })
-            .collect();
-        let verify = &self.verify;
-        json!({
-            "mode": "machine",
-            "decode_ms": times(&self.decode_ms),
-            "verify_ms": times(&self.verify_ms),
-            "cycle_ms": times(&self.cycle_ms),
-            "ranks": ranks,
-            "allreduce": {
-                "count": verify.allreduces,
-                "booked_over_true": times(&verify.booked_over_true),
-                "least_ms": times(&verify.least_ms),
-            },
-            "utilisation": { "host": verify.utilisation.host, "gpu": verify.utilisation.gpu },
-            "critical_path": verify.critical_path.to_string(),
-            "runs": self.runs,
-            "seed": self.seed,
-            "events": self.events,
-        })
-    }
 }

@@ -1,5 +1,7 @@
 //! All runs, in parallel, folded in their order: the same result for any number of threads.
 
+use std::ops::ControlFlow;
+
 use rayon::prelude::*;
 
 use super::config::{Fabric, MachineConfig};
@@ -15,16 +17,29 @@ use crate::des::SimTime;
 use crate::hardware::Hardware;
 use crate::speculation::Cycle;
 
-/// Runs worked on at once before they are folded, so that memory does not grow with their number.
-const BATCH: u32 = 4096;
+/// Runs worked on at once before they are folded, so that memory does not grow with their number; progress is told after
+/// each batch.
+const BATCH: u32 = 512;
 
 /// Simulates a cycle and its baseline step on the box that they were priced for.
 ///
 /// Where nothing is random one run stands for all.
 pub fn simulate(cycle: &Cycle, hardware: &Hardware, config: &MachineConfig) -> MachineResult {
+    simulate_watched(cycle, hardware, config, &mut |_, _| ControlFlow::Continue(()))
+}
+
+/// The same; `progress` is told the runs that are done and those wanted, and ends the simulation by breaking: the result
+/// is that of the runs done.
+pub fn simulate_watched(
+    cycle: &Cycle,
+    hardware: &Hardware,
+    config: &MachineConfig,
+    progress: &mut dyn FnMut(u32, u32) -> ControlFlow<()>,
+) -> MachineResult {
     let machine = Machine::new(cycle, hardware, config);
     let runs = if config.is_exact() { 1 } else { config.runs.max(1) };
     let mut fold = Fold::default();
+    let mut done = runs;
     for first in (0..runs).step_by(BATCH as usize) {
         let batch = first..(first.saturating_add(BATCH)).min(runs);
         let outcomes: Vec<Outcome> = batch
@@ -34,8 +49,13 @@ pub fn simulate(cycle: &Cycle, hardware: &Hardware, config: &MachineConfig) -> M
         for outcome in &outcomes {
             fold.add(outcome);
         }
+        let so_far = first.saturating_add(BATCH).min(runs);
+        if progress(so_far, runs).is_break() {
+            done = so_far;
+            break;
+        }
     }
-    fold.finish(&machine, config, runs)
+    fold.finish(&machine, config, done)
 }
 
 #[derive(Default)]

@@ -94,7 +94,7 @@ fn probability(p: f64) -> String {
 }
 
 /// What was asked, last and dim.
-fn setup(context: &Context, style: &Style) -> String {
+pub(super) fn setup(context: &Context, style: &Style) -> String {
     let calibration = context.calibration_name.as_ref().map(|name| format!("calibration {name}"));
     let facts: Vec<&str> =
         [Some(context.setup_words.as_str()), calibration.as_deref(), Some(&context.scenario_path)]

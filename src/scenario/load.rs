@@ -28,6 +28,13 @@ pub struct Scenario {
     pub notes: Vec<String>,
 }
 
+impl Scenario {
+    /// The path of a file that the scenario names, relative to its folder.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        beside(Path::new(&self.path), name)
+    }
+}
+
 /// A variation of a scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variation {

@@ -21,7 +21,10 @@ pub use passes::{
 };
 pub(in crate::scenario) use quantity::unit_named;
 pub use quantity::{EnvironmentValue, Given, Ratio};
-pub use simulation::{ArrivalKeys, LengthKeys, ServingKeys, SimulationKeys, SimulationMode, SloKeys};
+pub use simulation::{
+    ArrivalKeys, ArrivalWord, FabricWord, LengthKeys, LengthWord, RouterWord, ServingKeys, SimulationKeys,
+    SimulationMode, SloKeys,
+};
 pub use words::{
     AlgorithmWord, BackendWord, ExecutionWord, KvWord, MethodWord, ProtocolWord, RuntimeWord, TransportWord,
     WeightWord,
@@ -66,7 +69,7 @@ pub struct Written {
     pub speculation: SpeculationKeys,
     /// Variations to answer beside the scenario itself. Default: none.
     pub what_if: Vec<WhatIfKeys>,
-    /// Settings of a simulation. They are checked and not used yet: no verb simulates.
+    /// Settings of `specplan simulate`; `run` does not use them.
     pub simulation: SimulationKeys,
     /// Axes of a sweep, each `key=a,b,c`, `key=lo..hi:n` or `key=lo..hi:n:log`. Several axes are crossed. They are checked
     /// and not used yet: no verb sweeps. Default: none.

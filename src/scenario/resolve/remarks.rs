@@ -6,7 +6,7 @@ use crate::scenario::tree::Content;
 
 /// Keys that are read and checked although nothing uses them yet.
 pub(super) fn unused_keys(layer: &Layer) -> impl Iterator<Item = String> + '_ {
-    [("simulation", "simulates"), ("sweep", "sweeps")].into_iter().filter_map(|(key, verb)| {
+    [("sweep", "sweeps")].into_iter().filter_map(|(key, verb)| {
         let value = &layer.tree.at(key)?.content;
         (*value != Content::Null).then(|| {
             format!("`{key}` is checked and not used: `run` answers without it, and no verb {verb} yet")

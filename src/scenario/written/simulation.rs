@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::quantity::Given;
 use crate::units::Seconds;
 
-/// Settings of a simulation. They are checked and not used yet: no verb simulates.
+/// Settings of `specplan simulate`; `run` does not use them.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SimulationKeys {
@@ -21,6 +21,14 @@ pub struct SimulationKeys {
     /// Spread of the ranks' host speed, as standard deviation over mean. Default: 0.05.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub rank_speed: Option<f64>,
+    /// Spread of one kernel, as standard deviation over mean (lognormal). Default: 0; captured graphs repeat within 1 %.
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub device_jitter: Option<f64>,
+    /// Whether runs differ in the issue costs of their hosts, within the range of the runtime's profile. Default: yes, unless
+    /// `host_jitter` and `rank_speed` are both 0.
+    pub profile_spread: Option<bool>,
+    /// How collectives move. Default: `priced`.
+    pub fabric: Option<FabricWord>,
     /// Seed of all random streams. Default: 0.
     pub seed: Option<u64>,
     /// Requests over time.
@@ -35,6 +43,18 @@ pub enum SimulationMode {
     Machine,
     /// Requests that arrive, wait and are served.
     Serving,
+}
+
+/// How collectives move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FabricWord {
+    /// From the arrival of its last rank each takes the time that `run` prices it with.
+    Priced,
+    /// Step by step over the links of the box, which flows share.
+    Links,
+    /// The same, each flow with its links for itself.
+    UnsharedLinks,
 }
 
 /// Requests over time.
@@ -62,6 +82,9 @@ pub struct ServingKeys {
     pub replicas: Option<u32>,
     /// Which replica takes a request. Default: `round-robin`.
     pub router: Option<RouterWord>,
+    /// Most decoding requests with which a replica still speculates; beyond, it decodes one token a step. Default: no limit.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub speculate_up_to: Option<u32>,
     /// Times within which a request counts as served.
     pub slo: SloKeys,
 }
