@@ -13,11 +13,11 @@ use crate::serving::{
 /// What decides whether speculation pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
-    /// Requests per second answered within the SLO, where there is one.
+    /// Requests per second answered within the SLO, where there is one and the sides differ by more than 1 %.
     Goodput,
-    /// Output tokens per second, where the two sides differ in it by more than 2 %: the load is more than one can serve.
+    /// Output tokens per second, else, where the sides differ by more than 2 %: the load is more than one can serve.
     Throughput,
-    /// Mean time from arrival to the last token, where both serve the load.
+    /// Mean time from arrival to the last token, else: both serve the load.
     Latency,
 }
 
@@ -52,9 +52,10 @@ impl Comparison {
     /// Compares two results under one configuration.
     pub fn of(with: &ServingResult, without: &ServingResult, slo: &Slo) -> Self {
         let throughput = with.throughput.get() / without.throughput.get();
-        let (by, ratio) = if *slo != Slo::default() {
-            let (a, b) = (with.goodput.request_rate, without.goodput.request_rate);
-            (Measure::Goodput, if a == b { 1.0 } else { a / b })
+        let goodput = with.goodput.request_rate / without.goodput.request_rate;
+        // Two sides that serve nothing in time have no ratio, and then something else decides.
+        let (by, ratio) = if *slo != Slo::default() && (goodput - 1.0).abs() > TIE {
+            (Measure::Goodput, goodput)
         } else if (throughput - 1.0).abs() > SAME_THROUGHPUT {
             (Measure::Throughput, throughput)
         } else {

@@ -56,8 +56,8 @@ fn times_table(answer: &MachineAnswer, style: &Style) -> String {
     use Align::{Left, Right};
     let mut table = Table::new(&[Left, Right, Right, Right, Right, Right, Right], Overflow::Elide);
     let title = match answer.result.runs {
-        1 => "Simulated once".to_owned(),
-        runs => format!("Simulated {} times", count(u64::from(runs))),
+        1 => "One run".to_owned(),
+        runs => format!("{} runs", count(u64::from(runs))),
     };
     table.row(strong([&title, "mean", "p10", "p50", "p90", "p99", "closed form"]));
     let rows = machine_rows(answer);
