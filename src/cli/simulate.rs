@@ -138,13 +138,15 @@ impl Case<'_> {
         let (config, notes) = simulation::serving_config(self.setup, self.scenario, over)
             .map_err(|diagnostic| reported(&Diagnostics::from(*diagnostic), args))?;
         self.context.seed = config.seed;
+        // Batch and context are what the requests make of them.
+        self.context.setup_words = words::placed(self.setup);
         let answer = {
             let progress = Progress::start(args.out.quiet);
             let watch = |stage, share| progress.tell(stage, share);
             simulation::simulate_serving(self.setup, &config, notes, &watch).map_err(Failure::Input)?
         };
         if let Some(folder) = &args.plots {
-            let plots = simulate_plots::serving(folder, &answer, &words::without_batch(self.setup))?;
+            let plots = simulate_plots::serving(folder, &answer, &words::placed(self.setup))?;
             self.drawn(plots);
         }
         output.write(&self.serving_result(&answer, output.color))?;

@@ -37,7 +37,8 @@ fn context(setup: &ModelledSetup) -> String {
     crate::units::significant(f64::from(setup.context), 3)
 }
 
-fn placed(setup: &ModelledSetup) -> String {
+/// "kimi-k2.5 on rtx-pro-6000-x8, SGLang, TP8".
+pub(super) fn placed(setup: &ModelledSetup) -> String {
     let runtime = match setup.runtime.kind {
         RuntimeKind::Sglang => "SGLang",
         RuntimeKind::Vllm => "vLLM",

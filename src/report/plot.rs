@@ -14,21 +14,29 @@ mod batch;
 mod breakdown;
 mod canvas;
 mod contour;
+mod distribution;
 mod geometry;
 mod heat_map;
 mod label;
+mod latency;
+mod load;
 mod marker;
 mod metrics;
 mod page;
 mod palette;
 mod throughput;
+mod timeline;
 mod validation;
 
 pub use allreduce::{AllreduceCurves, AllreduceSeries, MessageSize, allreduce_against_bytes};
 pub use batch::{BatchCurve, speedup_against_batch};
 pub use breakdown::{Bar, Bars, Segment, time_breakdown};
+pub use distribution::{TimeDistribution, time_distribution};
 pub use heat_map::{HeatMap, speedup_map};
+pub use latency::{Latencies, LatencyCurves, latency_distributions};
+pub use load::{LoadCurves, LoadSide, throughput_against_load};
 pub use throughput::{AcceptCurve, VerifyCurve, throughput_against_accept_length, throughput_against_verify};
+pub use timeline::{Doing, RankLane, Timeline, timeline};
 pub use validation::{ComparedPoint, Comparison, predicted_against_measured};
 
 #[cfg(test)]

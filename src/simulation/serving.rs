@@ -9,6 +9,7 @@ use crate::scenario::ModelledSetup;
 use crate::serving::{
     Arrivals, End, Length, Lengths, Progress, ServingConfig, ServingResult, Slo, StepCost, simulate,
 };
+use crate::units::Seconds;
 
 /// What decides whether speculation pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +78,8 @@ impl Comparison {
 pub struct ServingAnswer {
     /// What was simulated.
     pub config: ServingConfig,
+    /// Requests that arrive in a second; none where users wait for their answers.
+    pub offered: Option<f64>,
     /// With speculation.
     pub with: ServingResult,
     /// Without.
@@ -115,6 +118,7 @@ pub fn simulate_serving(
     interrupted |= loads.is_none();
     Ok(ServingAnswer {
         comparison: Comparison::of(&with, &without, &config.slo),
+        offered: offered(config),
         config: config.clone(),
         with,
         without,
@@ -153,6 +157,22 @@ fn longest(config: &ServingConfig) -> u32 {
             trace.requests().iter().map(|request| request.prompt.saturating_add(request.output)).max().unwrap_or(1)
         }
         (Lengths::Trace, None) => 1,
+    }
+}
+
+/// Requests that arrive in a second.
+fn offered(config: &ServingConfig) -> Option<f64> {
+    match (config.arrivals, &config.trace) {
+        (
+            Arrivals::Poisson { interval } | Arrivals::Gamma { interval, .. } | Arrivals::Constant { interval },
+            _,
+        ) => Some(1.0 / interval.get()),
+        (Arrivals::Trace, Some(trace)) => {
+            let requests = trace.requests();
+            let span = requests[requests.len() - 1].at.seconds() - requests[0].at.seconds();
+            (span > Seconds::ZERO).then(|| (requests.len() - 1) as f64 / span.get())
+        }
+        _ => None,
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Window {
     pub to: Seconds,
     /// All-reduces in it.
     pub allreduces: u32,
+    /// Share of the streams' time in it that they wait for the last rank of a collective, 0 to 1.
+    pub waiting_share: f64,
     /// The ranks.
     pub lanes: Vec<Lane>,
 }
@@ -67,7 +69,10 @@ pub fn window(trace: &Trace, allreduces: u32) -> Option<Window> {
             Track::Link(_) => {}
         }
     }
-    Some(Window { from, to, allreduces, lanes })
+    let waiting = lanes.iter().flat_map(|lane| &lane.stream).filter(|slice| slice.2 == Activity::Waiting);
+    let waited: Seconds = waiting.map(|(start, end, _)| *end - *start).sum();
+    let waiting_share = waited / ((to - from) * f64::from(trace.ranks.max(1)));
+    Some(Window { from, to, allreduces, waiting_share, lanes })
 }
 
 fn activity(span: &Span) -> Activity {

@@ -127,7 +127,7 @@ fn allreduces(answer: &MachineAnswer, style: &Style) -> String {
         "".into(),
     ]);
     let mut out = table.render(style.width, style.color);
-    if answer.result.runs > 1 {
+    if times(ratio.p10()) != times(ratio.p90()) {
         let sentence = format!(
             "10 to 90 % of the runs: the median rank books {} to {} the true time.",
             times(ratio.p10()),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::serving_text::LATENCIES;
-use super::words::{load, machine_claim, machine_observed, machine_rows, ms, percentile, serving_claim};
+use super::words::{amount, machine_claim, machine_observed, machine_rows, ms, percentile, served_words, serving_claim};
 use crate::report::context::Context;
 use crate::report::number::{percent, times};
 use crate::serving::{ServingResult, Slo};
@@ -53,7 +53,7 @@ pub fn machine_markdown(answer: &MachineAnswer, context: &Context) -> String {
 /// Served requests as Markdown.
 pub fn serving_markdown(answer: &ServingAnswer, context: &Context) -> String {
     let mut out = heading(context, &serving_claim(answer).0);
-    let _ = writeln!(out, "{}.", load(&answer.config));
+    let _ = writeln!(out, "{}.", served_words(&answer.config));
     out.push_str("\n| | with speculation | without |\n|---|--:|--:|\n");
     let mut row = |name: &str, value: &dyn Fn(&ServingResult) -> String| {
         let _ = writeln!(out, "| {name} | {} | {} |", value(&answer.with), value(&answer.without));
@@ -83,7 +83,7 @@ pub fn serving_markdown(answer: &ServingAnswer, context: &Context) -> String {
             let _ = writeln!(
                 out,
                 "| {} | {} | {} | {} | {} | {} |",
-                significant(point.load, 3),
+                amount(point.load, point.unit),
                 significant(point.with.throughput.get(), 3),
                 significant(point.without.throughput.get(), 3),
                 point.with.e2e.mean,

@@ -1,6 +1,6 @@
 //! Served requests on a terminal.
 
-use super::words::{count, load, notes, overrides, serving_claim};
+use super::words::{amount, count, notes, overrides, served_words, serving_claim};
 use crate::report::context::{Context, Style};
 use crate::report::number::{percent, times};
 use crate::report::paint::Tone;
@@ -34,7 +34,7 @@ fn claim(answer: &ServingAnswer, context: &Context, style: &Style) -> String {
     }
     let wrapped = paragraph(&format!("{verdict}:{rest}"), "", "", style.width);
     out.push_str(&wrapped.replacen(verdict, &tone.paint(verdict, style.color), 1));
-    out.push_str(&paragraph(&format!("{}.", load(&answer.config)), "  ", "  ", style.width));
+    out.push_str(&paragraph(&format!("{}.", served_words(&answer.config)), "  ", "  ", style.width));
     out.push_str(&overrides(context, style));
     out
 }
@@ -121,7 +121,7 @@ fn loads(answer: &ServingAnswer, style: &Style) -> String {
             Outcome::Ties => "ties",
         };
         table.row([
-            format!("  {} {unit}", significant(point.load, 3)).into(),
+            format!("  {} {unit}", amount(point.load, point.unit)).into(),
             significant(point.with.throughput.get(), 3).into(),
             significant(point.without.throughput.get(), 3).into(),
             point.with.e2e.mean.to_string().into(),

@@ -6,7 +6,7 @@ use crate::report::paint::Tone;
 use crate::report::wrap::paragraph;
 use crate::runtime::Execution;
 use crate::serving::{Arrivals, Length, Lengths, ServingConfig};
-use crate::simulation::{Beside, MachineAnswer, Measure, Observed, Outcome, ServingAnswer};
+use crate::simulation::{Beside, LoadUnit, MachineAnswer, Measure, Observed, Outcome, ServingAnswer};
 use crate::units::{Seconds, significant};
 
 /// Milliseconds of a distribution as a time.
@@ -41,6 +41,13 @@ pub(super) fn machine_claim(answer: &MachineAnswer) -> String {
     let closed = answer.verify.closed;
     if answer.result.runs == 1 {
         return format!("Verify takes {} in one run; the closed form says {closed}.", ms(verify.mean()));
+    }
+    let (low, high) = (ms(verify.p10()).to_string(), ms(verify.p90()).to_string());
+    if low == high {
+        return format!(
+            "Verify takes {low} in 80 % of {} runs; the closed form says {closed}.",
+            count(u64::from(answer.result.runs))
+        );
     }
     format!(
         "Verify takes {} to {} in 80 % of {} runs, {} on average; the closed form says {closed}.",
@@ -117,15 +124,15 @@ pub(super) fn serving_claim(answer: &ServingAnswer) -> (String, Outcome) {
             format!("{}, against {} without it ({ratio})", with.throughput, without.throughput)
         }
         Measure::Latency => format!(
-            "a request takes {} on average, against {} without it ({ratio} as quick); both serve the load",
+            "a request takes {} on average, against {} without it ({ratio}), at equal throughput",
             with.e2e.mean, without.e2e.mean,
         ),
     };
     (format!("Speculation {verb} under this load: {what}."), comparison.outcome)
 }
 
-/// What was simulated.
-pub(super) fn load(config: &ServingConfig) -> String {
+/// The requests that were served, in words.
+pub fn served_words(config: &ServingConfig) -> String {
     let interval = |time: Seconds| format!("one every {time}");
     let arrivals = match config.arrivals {
         Arrivals::Poisson { interval: i } => format!("Poisson arrivals, {}", interval(i)),
@@ -153,6 +160,14 @@ pub(super) fn load(config: &ServingConfig) -> String {
         n => format!(", {n} replicas"),
     };
     format!("{} requests, {arrivals}, {lengths}{replicas}", count(config.requests))
+}
+
+/// A load.
+pub(super) fn amount(load: f64, unit: LoadUnit) -> String {
+    match unit {
+        LoadUnit::RequestsPerSecond => significant(load, 3),
+        LoadUnit::Users => count(load as u64),
+    }
 }
 
 /// Numbered notes, where there are any.
