@@ -31,8 +31,8 @@ pub use json::{
 pub use markdown::markdown;
 pub use png::{PngError, png};
 pub use simulation::{
-    SIMULATION_SCHEMA_VERSION, machine_csv, machine_json, machine_markdown, machine_text, served_words, serving_csv,
-    serving_json, serving_markdown, serving_text,
+    SIMULATION_SCHEMA_VERSION, machine_csv, machine_json, machine_markdown, machine_text, served_words,
+    serving_csv, serving_json, serving_markdown, serving_text,
 };
 pub use text::text;
 

@@ -110,7 +110,8 @@ impl Case<'_> {
             self.say(&format!("wrote {}: open it in https://ui.perfetto.dev", path.display()));
         }
         if let (Some(folder), Some(trace)) = (&args.plots, &trace) {
-            let plots = simulate_plots::machine(folder, &answer, trace, args.trace_run, &self.context.setup_words)?;
+            let plots =
+                simulate_plots::machine(folder, &answer, trace, args.trace_run, &self.context.setup_words)?;
             self.drawn(plots);
         }
         output.write(&self.machine_result(&answer, output.color))?;

@@ -7,7 +7,9 @@ use super::plots::save;
 use crate::machine::{Distribution, Trace};
 use crate::report::{self, plot};
 use crate::serving::{Arrivals, CdfPoint, Latency, ServingResult, Slo};
-use crate::simulation::{Activity, LoadPoint, LoadUnit, MachineAnswer, Outcome, ServingAnswer, Window, window};
+use crate::simulation::{
+    Activity, LoadPoint, LoadUnit, MachineAnswer, Outcome, ServingAnswer, Window, window,
+};
 use crate::units::{Seconds, significant};
 
 /// All-reduces in the window of a timeline: two layers.
@@ -71,7 +73,8 @@ fn cells(sample: &Distribution) -> Vec<(Seconds, Seconds, f64)> {
     (0..count)
         .map(|i| {
             let before = if i == 0 { 0 } else { values.partition_point(|v| *v < edge(i)) };
-            let after = if i + 1 == count { values.len() } else { values.partition_point(|v| *v < edge(i + 1)) };
+            let after =
+                if i + 1 == count { values.len() } else { values.partition_point(|v| *v < edge(i + 1)) };
             let share = 100.0 * (after - before) as f64 / values.len() as f64;
             (Seconds::from_ms(edge(i)), Seconds::from_ms(edge(i + 1)), share)
         })

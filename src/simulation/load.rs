@@ -52,7 +52,8 @@ pub(super) fn loads(
     let base = ServingConfig { requests: config.requests.min(REQUESTS), ..config.clone() };
     let most = base.max_requests.saturating_mul(base.replicas);
     let points: Vec<(f64, LoadUnit, ServingConfig)> = if is_closed(&base) {
-        let users = std::iter::successors(Some(1_u32), |users| (*users < most).then(|| (users * 2).min(most)));
+        let users =
+            std::iter::successors(Some(1_u32), |users| (*users < most).then(|| (users * 2).min(most)));
         users.map(|users| (f64::from(users), LoadUnit::Users, closed(&base, users))).collect()
     } else {
         let full = closed(&base, most);

@@ -27,10 +27,10 @@ pub struct MachineAnswer {
     pub cycle: Beside,
     /// The all-reduces of the verify pass, as priced and as a profiler booked them.
     pub allreduce: Beside,
-    /// How the step is issued.
-    pub decode_execution: Execution,
-    /// How the verify pass is issued.
-    pub verify_execution: Execution,
+    /// How the step is issued: `graph` or `eager`.
+    pub decode_execution: &'static str,
+    /// How the verify pass is issued, likewise.
+    pub verify_execution: &'static str,
     /// What the reader should know.
     pub notes: Vec<String>,
 }
@@ -58,8 +58,8 @@ pub fn simulate_machine(
         verify: beside(cycle.verify.time.value, times.verify, &result.verify_ms),
         cycle: beside(cycle.time().value, times.cycle, &result.cycle_ms),
         allreduce: beside(cycle.allreduce().total, times.allreduce, &result.verify.booked_ms),
-        decode_execution: cycle.baseline.execution,
-        verify_execution: cycle.verify.execution,
+        decode_execution: word(cycle.baseline.execution),
+        verify_execution: word(cycle.verify.execution),
         notes: notes(setup, &result),
         result,
     }
@@ -84,6 +84,13 @@ fn notes(setup: &ModelledSetup, result: &MachineResult) -> Vec<String> {
         ));
     }
     notes
+}
+
+const fn word(execution: Execution) -> &'static str {
+    match execution {
+        Execution::Graph => "graph",
+        Execution::Eager => "eager",
+    }
 }
 
 /// The timeline of one run.

@@ -73,7 +73,13 @@ pub fn serving_config(
     };
     match config.check() {
         Ok(()) => Ok((config, notes)),
-        Err(error) => Err(fault(Code::Contradiction, layer, "simulation.serving", error.to_string(), "cannot be simulated")),
+        Err(error) => Err(fault(
+            Code::Contradiction,
+            layer,
+            "simulation.serving",
+            error.to_string(),
+            "cannot be simulated",
+        )),
     }
 }
 
@@ -145,11 +151,19 @@ fn trace(
         return Ok(None);
     };
     let path = scenario.beside(name);
-    let file = File::open(&path)
-        .map_err(|error| fault(Code::ReferencedFile, layer, at, format!("cannot read {}: {error}", path.display()), "this file"))?;
+    let file = File::open(&path).map_err(|error| {
+        fault(
+            Code::ReferencedFile,
+            layer,
+            at,
+            format!("cannot read {}: {error}", path.display()),
+            "this file",
+        )
+    })?;
     let read = Trace::read(file);
-    read.map(|trace| Some(Arc::new(trace)))
-        .map_err(|error| fault(Code::ReferencedFile, layer, at, format!("{}: {error}", path.display()), "this file"))
+    read.map(|trace| Some(Arc::new(trace))).map_err(|error| {
+        fault(Code::ReferencedFile, layer, at, format!("{}: {error}", path.display()), "this file")
+    })
 }
 
 fn blocks(

@@ -153,9 +153,12 @@ fn longest(config: &ServingConfig) -> u32 {
     };
     match (config.lengths, &config.trace) {
         (Lengths::Drawn { prompt, output }, _) => (law(prompt) + law(output)) as u32,
-        (Lengths::Trace, Some(trace)) => {
-            trace.requests().iter().map(|request| request.prompt.saturating_add(request.output)).max().unwrap_or(1)
-        }
+        (Lengths::Trace, Some(trace)) => trace
+            .requests()
+            .iter()
+            .map(|request| request.prompt.saturating_add(request.output))
+            .max()
+            .unwrap_or(1),
         (Lengths::Trace, None) => 1,
     }
 }
@@ -164,7 +167,9 @@ fn longest(config: &ServingConfig) -> u32 {
 fn offered(config: &ServingConfig) -> Option<f64> {
     match (config.arrivals, &config.trace) {
         (
-            Arrivals::Poisson { interval } | Arrivals::Gamma { interval, .. } | Arrivals::Constant { interval },
+            Arrivals::Poisson { interval }
+            | Arrivals::Gamma { interval, .. }
+            | Arrivals::Constant { interval },
             _,
         ) => Some(1.0 / interval.get()),
         (Arrivals::Trace, Some(trace)) => {

@@ -7,4 +7,5 @@ mod documents;
 mod first_use;
 mod machine;
 mod reference_case;
+mod simulate;
 mod validation;

@@ -6,7 +6,7 @@ use super::axis::{Axis, nice_ceiling};
 use super::canvas::{Canvas, Stroke, picture};
 use super::geometry::Rect;
 use super::label::{Label, Placer};
-use super::page::{Frame, HEIGHT, NOTE, heading, number_ticks, plot_area, WIDTH};
+use super::page::{Frame, HEIGHT, NOTE, WIDTH, heading, number_ticks, plot_area};
 use super::palette::{BASELINE, INK, MODEL, OBSERVED, SKY};
 
 /// A histogram.
@@ -54,7 +54,12 @@ pub fn time_distribution(data: &TimeDistribution) -> String {
         frame.axes(canvas, (&x_ticks, &format!("{} [ms]", data.what)), (&y_ticks, "share of the runs [%]"));
         let lines = [
             (Some(data.closed), format!("closed form\n{}", data.closed), MODEL, true),
-            (data.observed, data.observed.map_or(String::new(), |t| format!("observed\n{t}")), OBSERVED, false),
+            (
+                data.observed,
+                data.observed.map_or(String::new(), |t| format!("observed\n{t}")),
+                OBSERVED,
+                false,
+            ),
             (Some(data.mean), format!("mean\n{}", data.mean), INK, false),
         ];
         let shown: Vec<_> =

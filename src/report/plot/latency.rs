@@ -112,7 +112,9 @@ fn curve(
     let Some(first) = points.first() else { return };
     let at = |time: Seconds, share: f64| frame.at(time.get() * per_second, share * 100.0);
     let mut path: Vec<Point> = vec![at(first.0, 0.0)];
-    path.extend(points.iter().filter(|(time, _)| *time > Seconds::ZERO).map(|&(time, share)| at(time, share)));
+    path.extend(
+        points.iter().filter(|(time, _)| *time > Seconds::ZERO).map(|&(time, share)| at(time, share)),
+    );
     let stroke = if dashed { Stroke::dashed(color, 2.4) } else { Stroke::solid(color, 2.4) };
     for piece in clip(&path, &frame.area.grown(1.0)) {
         canvas.line(&piece, stroke);

@@ -101,15 +101,13 @@ fn throughput(canvas: &Canvas<'_>, data: &LoadCurves, area: Rect) {
     let mut placer = Placer::new(area.grown(-4.0));
     here(canvas, &frame, data, &mut placer, true);
     let mut labels = Vec::new();
-    for (with, color, shape, words) in
-        [(false, BASELINE, Shape::Square, "without speculation"), (true, MODEL, Shape::Disc, "with speculation")]
-    {
+    for (with, color, shape, words) in [
+        (false, BASELINE, Shape::Square, "without speculation"),
+        (true, MODEL, Shape::Disc, "with speculation"),
+    ] {
         let side = |point: &(f64, LoadSide, LoadSide)| if with { point.1 } else { point.2 };
-        let good: Vec<_> = data
-            .points
-            .iter()
-            .filter_map(|point| Some((point.0, side(point).goodput?.get())))
-            .collect();
+        let good: Vec<_> =
+            data.points.iter().filter_map(|point| Some((point.0, side(point).goodput?.get()))).collect();
         if !good.is_empty() {
             series(canvas, &frame, &good, (color, shape, true), &mut placer);
             if with {
@@ -148,9 +146,10 @@ fn latency(canvas: &Canvas<'_>, data: &LoadCurves, area: Rect) {
     let mut placer = Placer::new(area.grown(-4.0));
     here(canvas, &frame, data, &mut placer, false);
     let mut labels = Vec::new();
-    for (with, color, shape, words) in
-        [(false, BASELINE, Shape::Square, "without speculation"), (true, MODEL, Shape::Disc, "with speculation")]
-    {
+    for (with, color, shape, words) in [
+        (false, BASELINE, Shape::Square, "without speculation"),
+        (true, MODEL, Shape::Disc, "with speculation"),
+    ] {
         let points: Vec<_> = data
             .points
             .iter()

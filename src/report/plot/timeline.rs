@@ -72,12 +72,7 @@ pub fn timeline(data: &Timeline) -> String {
         legend(canvas, top + 2.0);
         let top = top + 22.0;
         let bottom = rows.mul_add(HOST + STREAM + 2.0 + GAP, top);
-        let axis = Axis::linear(
-            data.window.0.ms(),
-            data.window.1.ms(),
-            LEFT,
-            f64::from(WIDTH) - RIGHT,
-        );
+        let axis = Axis::linear(data.window.0.ms(), data.window.1.ms(), LEFT, f64::from(WIDTH) - RIGHT);
         for value in axis.ticks(8) {
             let x = axis.at(value);
             canvas.line(&[(x, top), (x, bottom)], Stroke::solid(GRID, 1.0));

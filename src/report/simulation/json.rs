@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-use super::words::execution;
 use crate::machine::{Distribution, PassResult, RankAllreduce};
 use crate::report::context::Context;
 use crate::report::number::finite;
@@ -33,9 +32,12 @@ pub fn machine_json(answer: &MachineAnswer, context: &Context, trace: Option<&st
     put("utilisation", allreduce["utilisation"].clone());
     put("critical_path", json!(verify.critical_path.to_string()));
     put("critical_path_host_share", number(verify.host_share));
-    put("execution", json!({
-        "decode": execution(answer.decode_execution), "verify": execution(answer.verify_execution),
-    }));
+    put(
+        "execution",
+        json!({
+            "decode": answer.decode_execution, "verify": answer.verify_execution,
+        }),
+    );
     let mut decode = pass(&result.decode);
     decode["ranks"] = result.decode.ranks.iter().map(rank).collect();
     decode["critical_path"] = json!(result.decode.critical_path.to_string());

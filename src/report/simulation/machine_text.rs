@@ -1,6 +1,6 @@
 //! The simulated machine on a terminal.
 
-use super::words::{count, execution, machine_claim, machine_observed, machine_rows, ms, notes, overrides, percentile};
+use super::words::{count, machine_claim, machine_observed, machine_rows, ms, notes, overrides, percentile};
 use crate::machine::Distribution;
 use crate::report::context::{Context, Style};
 use crate::report::number::{TimeScale, percent, times};
@@ -39,13 +39,7 @@ fn claim(answer: &MachineAnswer, context: &Context, style: &Style) -> String {
 }
 
 fn statistics(distribution: &Distribution) -> [f64; 5] {
-    [
-        distribution.mean(),
-        distribution.p10(),
-        distribution.p50(),
-        distribution.p90(),
-        distribution.p99(),
-    ]
+    [distribution.mean(), distribution.p10(), distribution.p50(), distribution.p90(), distribution.p99()]
 }
 
 fn strong<const N: usize>(words: [&str; N]) -> [Cell; N] {
@@ -146,7 +140,7 @@ fn busy(answer: &MachineAnswer, style: &Style) -> String {
     ] {
         let mut sentence = format!(
             "{name}, {}: hosts busy {} of the time, GPUs {}",
-            execution(how),
+            how,
             percent(pass.utilisation.host),
             percent(pass.utilisation.gpu),
         );
@@ -158,4 +152,3 @@ fn busy(answer: &MachineAnswer, style: &Style) -> String {
     }
     format!("{}\n{out}", Tone::Strong.paint("What sets the time", style.color))
 }
-

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use super::serving_text::LATENCIES;
-use super::words::{amount, machine_claim, machine_observed, machine_rows, ms, percentile, served_words, serving_claim};
+use super::words::{
+    amount, machine_claim, machine_observed, machine_rows, ms, percentile, served_words, serving_claim,
+};
 use crate::report::context::Context;
 use crate::report::number::{percent, times};
 use crate::serving::{ServingResult, Slo};
@@ -16,7 +18,9 @@ pub fn machine_markdown(answer: &MachineAnswer, context: &Context) -> String {
     if let Some(sentence) = machine_observed(answer) {
         let _ = writeln!(out, "{sentence}");
     }
-    out.push_str("\n| | mean | p10 | p50 | p90 | p99 | closed form | observed |\n|---|--:|--:|--:|--:|--:|--:|--:|\n");
+    out.push_str(
+        "\n| | mean | p10 | p50 | p90 | p99 | closed form | observed |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
     for (name, d, beside, _) in machine_rows(answer) {
         let observed = beside.observed.map_or(String::new(), |o| {
             let place = percentile(&o, answer.result.runs);
@@ -38,8 +42,12 @@ pub fn machine_markdown(answer: &MachineAnswer, context: &Context) -> String {
         );
         for rank in &verify.ranks {
             let (booked, truly) = (ms(rank.booked_ms), ms(rank.true_ms));
-            let _ =
-                writeln!(out, "| rank {} | {booked} | {truly} | {} |", rank.rank, times(rank.booked_over_true()));
+            let _ = writeln!(
+                out,
+                "| rank {} | {booked} | {truly} | {} |",
+                rank.rank,
+                times(rank.booked_over_true())
+            );
         }
         let (booked, truly) = (ms(verify.booked_ms.mean()), ms(verify.true_ms.mean()));
         let ratio = times(verify.booked_over_true.p50());

@@ -59,7 +59,9 @@ fn totals(answer: &ServingAnswer, style: &Style) -> String {
         table.row([format!("  {name}").into(), value(&answer.with).into(), value(&answer.without).into()]);
     };
     row("throughput", &|r| r.throughput.to_string());
-    row("requests answered", &|r| format!("{}, {}/s", count(r.requests.completed), significant(r.request_rate, 3)));
+    row("requests answered", &|r| {
+        format!("{}, {}/s", count(r.requests.completed), significant(r.request_rate, 3))
+    });
     if answer.with.requests.rejected + answer.without.requests.rejected > 0 {
         row("requests rejected", &|r| count(r.requests.rejected));
     }
@@ -81,7 +83,9 @@ fn latencies(answer: &ServingAnswer, style: &Style) -> String {
     let mut table = Table::new(&[Left, Left, Right, Right, Right, Right], Overflow::Elide);
     table.row(strong(["Latency", "speculation", "mean", "p50", "p90", "p99"]));
     for (name, of) in LATENCIES {
-        for (at, (side, result)) in [("with", &answer.with), ("without", &answer.without)].into_iter().enumerate() {
+        for (at, (side, result)) in
+            [("with", &answer.with), ("without", &answer.without)].into_iter().enumerate()
+        {
             let latency = of(result);
             let times = [latency.mean, latency.p50, latency.p90, latency.p99];
             let name = if at == 0 { format!("  {name}") } else { String::new() };

@@ -1,10 +1,10 @@
 //! Sentences and sections that text and Markdown share.
 
+use crate::machine::Distribution;
 use crate::report::context::{Context, Style};
 use crate::report::number::{percent, times};
 use crate::report::paint::Tone;
 use crate::report::wrap::paragraph;
-use crate::runtime::Execution;
 use crate::serving::{Arrivals, Length, Lengths, ServingConfig};
 use crate::simulation::{Beside, LoadUnit, MachineAnswer, Measure, Observed, Outcome, ServingAnswer};
 use crate::units::{Seconds, significant};
@@ -25,14 +25,6 @@ pub(super) fn count(n: u64) -> String {
         out.push(digit);
     }
     out
-}
-
-/// How a pass is issued.
-pub(super) const fn execution(execution: Execution) -> &'static str {
-    match execution {
-        Execution::Graph => "graph",
-        Execution::Eager => "eager",
-    }
 }
 
 /// The first sentence about the machine.
@@ -87,20 +79,13 @@ pub(super) fn percentile(observed: &Observed, runs: u32) -> String {
 }
 
 /// Names of the simulated times with what stands beside them.
-pub(super) fn machine_rows(
-    answer: &MachineAnswer,
-) -> [(String, &crate::machine::Distribution, &Beside, &'static str); 4] {
+pub(super) fn machine_rows(answer: &MachineAnswer) -> [(String, &Distribution, &Beside, &'static str); 4] {
     let result = &answer.result;
     [
-        (format!("step, {}", execution(answer.decode_execution)), &result.decode_ms, &answer.decode, "decode_ms"),
-        (format!("verify, {}", execution(answer.verify_execution)), &result.verify_ms, &answer.verify, "verify_ms"),
+        (format!("step, {}", answer.decode_execution), &result.decode_ms, &answer.decode, "decode_ms"),
+        (format!("verify, {}", answer.verify_execution), &result.verify_ms, &answer.verify, "verify_ms"),
         ("cycle".to_owned(), &result.cycle_ms, &answer.cycle, "cycle_ms"),
-        (
-            "all-reduce booked".to_owned(),
-            &result.verify.booked_ms,
-            &answer.allreduce,
-            "allreduce.booked_ms",
-        ),
+        ("all-reduce booked".to_owned(), &result.verify.booked_ms, &answer.allreduce, "allreduce.booked_ms"),
     ]
 }
 
@@ -146,7 +131,9 @@ pub fn served_words(config: &ServingConfig) -> String {
     };
     let length = |length: Length| match length {
         Length::Fixed(tokens) => count(u64::from(tokens)),
-        Length::Lognormal { mean, variation } => format!("{} ± {:.0} %", count(mean as u64), 100.0 * variation),
+        Length::Lognormal { mean, variation } => {
+            format!("{} ± {:.0} %", count(mean as u64), 100.0 * variation)
+        }
         Length::Exponential { mean } => format!("{} (exponential)", count(mean as u64)),
     };
     let lengths = match config.lengths {
