@@ -9,7 +9,8 @@
 //!                                   └─────── Calibration ───────┘
 //! ```
 //!
-//! `evaluate` is the one place that walks the whole way; `cli` is the one place that prints.
+//! `evaluate` is the one place that walks the whole way. `simulation` turns off at the cycle: to `machine`, the ranks of the
+//! box with jitter and contention, or to `serving`, requests over time. `cli` is the one place that prints.
 
 pub mod analytic;
 pub mod calibration;

@@ -50,7 +50,7 @@ fn cli() -> String {
     command.build();
     let mut text = String::from(
         "# Command line\n\nExit codes: 0 answered (also \"speculation loses\"), 1 a check that was asked for failed, \
-         2 bad flag, file or\nscenario, 101 a bug. stdout is the result, stderr the conversation.\n",
+         2 bad flag, file or\nscenario, 101 a bug, 130 interrupted by Ctrl-C (`simulate` prints what is done). stdout is the result, stderr the conversation.\n",
     );
     for (group, verbs) in GROUPS {
         let _ = write!(text, "\n## {group}\n");

@@ -207,6 +207,7 @@ fn drafting(setup: &ModelledSetup, keys: &ServingKeys) -> Drafting {
 }
 
 /// An error at the place of a key, or at the file as a whole where it is not written.
+#[expect(clippy::unnecessary_box_returns, reason = "every caller returns it boxed")]
 fn fault(code: Code, layer: &Layer, key: &str, title: String, remark: &str) -> Box<Diagnostic> {
     let diagnostic = Diagnostic::error(code, title);
     Box::new(match layer.tree.at(key) {

@@ -14,7 +14,8 @@ use crate::units::Seconds;
 /// What decides whether speculation pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
-    /// Requests per second answered within the SLO, where there is one and the sides differ by more than 1 %.
+    /// Requests per second answered within the SLO, where there is one, a side answers at least 5 % of them in time, and
+    /// the sides differ by more than 1 %.
     Goodput,
     /// Output tokens per second, else, where the sides differ by more than 2 %: the load is more than one can serve.
     Throughput,
@@ -38,7 +39,8 @@ pub enum Outcome {
 pub struct Comparison {
     /// What was compared.
     pub by: Measure,
-    /// With speculation over without, for latencies the other way round: above 1 speculation is better.
+    /// With speculation over without, for latencies the other way round: above 1 speculation is better. Infinite where
+    /// nothing is answered in time without.
     pub ratio: f64,
     /// Which is better.
     pub outcome: Outcome,
@@ -46,6 +48,8 @@ pub struct Comparison {
 
 /// Throughputs closer than this are equal.
 const SAME_THROUGHPUT: f64 = 0.02;
+/// Where neither side answers this share of the requests in time, its SLO says nothing about the load.
+const FEW: f64 = 0.05;
 /// Sides closer than this tie, as in `run`.
 const TIE: f64 = 0.01;
 
@@ -54,8 +58,8 @@ impl Comparison {
     pub fn of(with: &ServingResult, without: &ServingResult, slo: &Slo) -> Self {
         let throughput = with.throughput.get() / without.throughput.get();
         let goodput = with.goodput.request_rate / without.goodput.request_rate;
-        // Two sides that serve nothing in time have no ratio, and then something else decides.
-        let (by, ratio) = if *slo != Slo::default() && (goodput - 1.0).abs() > TIE {
+        let in_time = with.goodput.share.max(without.goodput.share);
+        let (by, ratio) = if *slo != Slo::default() && in_time >= FEW && (goodput - 1.0).abs() > TIE {
             (Measure::Goodput, goodput)
         } else if (throughput - 1.0).abs() > SAME_THROUGHPUT {
             (Measure::Throughput, throughput)

@@ -1,5 +1,7 @@
 //! The simulated machine on a terminal.
 
+use std::fmt::Write as _;
+
 use super::words::{count, machine_claim, machine_observed, machine_rows, ms, notes, overrides, percentile};
 use crate::machine::Distribution;
 use crate::report::context::{Context, Style};
@@ -28,7 +30,7 @@ fn claim(answer: &MachineAnswer, context: &Context, style: &Style) -> String {
     let mut out = String::new();
     if answer.result.runs < answer.wanted {
         let (done, wanted) = (u64::from(answer.result.runs), u64::from(answer.wanted));
-        out.push_str(&format!("Interrupted after {} of {} runs.\n", count(done), count(wanted)));
+        let _ = writeln!(out, "Interrupted after {} of {} runs.", count(done), count(wanted));
     }
     out.push_str(&paragraph(&machine_claim(answer), "", "", style.width));
     if let Some(sentence) = machine_observed(answer) {
@@ -145,9 +147,9 @@ fn busy(answer: &MachineAnswer, style: &Style) -> String {
             percent(pass.utilisation.gpu),
         );
         if let Some((link, share)) = pass.utilisation.links.first() {
-            sentence.push_str(&format!(", the busiest link ({link}) {}", percent(*share)));
+            let _ = write!(sentence, ", the busiest link ({link}) {}", percent(*share));
         }
-        sentence.push_str(&format!(". Critical path of the median run: {}.", pass.critical_path));
+        let _ = write!(sentence, ". Critical path of the median run: {}.", pass.critical_path);
         out.push_str(&paragraph(&sentence, "  ", "    ", style.width));
     }
     format!("{}\n{out}", Tone::Strong.paint("What sets the time", style.color))

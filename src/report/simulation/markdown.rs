@@ -1,10 +1,12 @@
 //! Simulations as Markdown.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use super::serving_text::LATENCIES;
 use super::words::{
-    amount, machine_claim, machine_observed, machine_rows, ms, percentile, served_words, serving_claim,
+    amount, machine_claim, machine_observed, machine_rows, ms, outcome, percentile, served_words,
+    serving_claim,
 };
 use crate::report::context::Context;
 use crate::report::number::{percent, times};
@@ -96,7 +98,7 @@ pub fn serving_markdown(answer: &ServingAnswer, context: &Context) -> String {
                 significant(point.without.throughput.get(), 3),
                 point.with.e2e.mean,
                 point.without.e2e.mean,
-                times(point.comparison.ratio)
+                outcome(&point.comparison)
             );
         }
     }
@@ -119,7 +121,7 @@ fn finish(mut out: String, notes: &[String], context: &Context) -> String {
         let _ = write!(out, ", with `{key} = {value}`");
     }
     let _ = writeln!(out, ", seed {}.", context.seed);
-    for plot in context.plots.iter().filter(|plot| plot.ends_with(".svg")) {
+    for plot in context.plots.iter().filter(|plot| Path::new(plot).extension().is_some_and(|e| e == "svg")) {
         let _ = writeln!(out, "\n![]({plot})");
     }
     out

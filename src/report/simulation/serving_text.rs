@@ -1,8 +1,8 @@
 //! Served requests on a terminal.
 
-use super::words::{amount, count, notes, overrides, served_words, serving_claim};
+use super::words::{amount, count, notes, outcome, overrides, served_words, serving_claim};
 use crate::report::context::{Context, Style};
-use crate::report::number::{percent, times};
+use crate::report::number::percent;
 use crate::report::paint::Tone;
 use crate::report::table::{Align, Cell, Overflow, Table};
 use crate::report::text::setup;
@@ -96,8 +96,11 @@ fn latencies(answer: &ServingAnswer, style: &Style) -> String {
     table.render(style.width, style.color)
 }
 
+/// One latency of a result.
+type Which = fn(&ServingResult) -> &Latency;
+
 /// The latencies that are told, in order.
-pub(super) const LATENCIES: [(&str, fn(&ServingResult) -> &Latency); 4] = [
+pub(super) const LATENCIES: [(&str, Which); 4] = [
     ("first token (TTFT)", |r| &r.ttft),
     ("per token (TPOT)", |r| &r.tpot),
     ("between tokens (ITL)", |r| &r.itl),
@@ -118,19 +121,13 @@ fn loads(answer: &ServingAnswer, style: &Style) -> String {
     };
     table.row(strong([title, "tok/s with", "without", "E2E with", "without", "speculation"]));
     for point in &answer.loads {
-        let (outcome, ratio) = (point.comparison.outcome, times(point.comparison.ratio));
-        let verb = match outcome {
-            Outcome::Wins => "wins",
-            Outcome::Loses => "loses",
-            Outcome::Ties => "ties",
-        };
         table.row([
             format!("  {} {unit}", amount(point.load, point.unit)).into(),
             significant(point.with.throughput.get(), 3).into(),
             significant(point.without.throughput.get(), 3).into(),
             point.with.e2e.mean.to_string().into(),
             point.without.e2e.mean.to_string().into(),
-            Cell::new(format!("{verb}, {ratio}"), tone(outcome)),
+            Cell::new(outcome(&point.comparison), tone(point.comparison.outcome)),
         ]);
     }
     table.render(style.width, style.color)

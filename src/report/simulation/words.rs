@@ -6,7 +6,9 @@ use crate::report::number::{percent, times};
 use crate::report::paint::Tone;
 use crate::report::wrap::paragraph;
 use crate::serving::{Arrivals, Length, Lengths, ServingConfig};
-use crate::simulation::{Beside, LoadUnit, MachineAnswer, Measure, Observed, Outcome, ServingAnswer};
+use crate::simulation::{
+    Beside, Comparison, LoadUnit, MachineAnswer, Measure, Observed, Outcome, ServingAnswer,
+};
 use crate::units::{Seconds, significant};
 
 /// Milliseconds of a distribution as a time.
@@ -97,19 +99,22 @@ pub(super) fn serving_claim(answer: &ServingAnswer) -> (String, Outcome) {
         Outcome::Loses => "loses",
         Outcome::Ties => "ties",
     };
-    let ratio = times(comparison.ratio);
+    let ratio = match comparison.ratio {
+        ratio if ratio.is_finite() => format!(" ({})", times(ratio)),
+        _ => String::new(),
+    };
     let (with, without) = (&answer.with, &answer.without);
     let what = match comparison.by {
         Measure::Goodput => format!(
-            "{} requests/s are answered within the SLO, against {} without it ({ratio})",
+            "{} requests/s are answered within the SLO, against {} without it{ratio}",
             significant(with.goodput.request_rate, 3),
             significant(without.goodput.request_rate, 3),
         ),
         Measure::Throughput => {
-            format!("{}, against {} without it ({ratio})", with.throughput, without.throughput)
+            format!("{}, against {} without it{ratio}", with.throughput, without.throughput)
         }
         Measure::Latency => format!(
-            "a request takes {} on average, against {} without it ({ratio}), at equal throughput",
+            "a request takes {} on average, against {} without it{ratio}, at equal throughput",
             with.e2e.mean, without.e2e.mean,
         ),
     };
@@ -147,6 +152,20 @@ pub fn served_words(config: &ServingConfig) -> String {
         n => format!(", {n} replicas"),
     };
     format!("{} requests, {arrivals}, {lengths}{replicas}", count(config.requests))
+}
+
+/// A verdict with its ratio, where that is a number.
+pub(super) fn outcome(comparison: &Comparison) -> String {
+    let verb = match comparison.outcome {
+        Outcome::Wins => "wins",
+        Outcome::Loses => "loses",
+        Outcome::Ties => "ties",
+    };
+    if comparison.ratio.is_finite() {
+        format!("{verb}, {}", times(comparison.ratio))
+    } else {
+        verb.to_owned()
+    }
 }
 
 /// A load.
