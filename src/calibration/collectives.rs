@@ -8,6 +8,7 @@
 
 use super::block::{Column, Row, for_each_row, optional, required};
 use super::error::TableError;
+use super::file::MOST_RANKS;
 use super::lazy::Decode;
 use super::words::{Family, Mode, Word};
 use crate::collective::Transport;
@@ -174,7 +175,7 @@ impl Decode for Collectives {
 fn key(row: &Row) -> Result<CollectiveKey, TableError> {
     Ok(CollectiveKey {
         op: row.word(0)?,
-        ranks: row.count(1)?,
+        ranks: row.whole(1, 2, MOST_RANKS)?,
         family: row.word(2)?,
         mode: row.word(3)?,
         transport: row.word(4)?,
