@@ -261,8 +261,10 @@ fn rows_that_nobody_measured_are_refused() {
 #[test]
 fn rows_may_stand_in_any_order_and_columns_too() {
     let yaml = |rows: &[&str]| {
-        let rows = rows.iter().map(|row| format!("    {row}\n")).collect::<String>();
-        format!("{HEAD}tables:\n  collectives: |\n    bytes,op,ranks,family,mode,transport,median_us\n{rows}")
+        let rows = rows.join("\n    ");
+        format!(
+            "{HEAD}tables:\n  collectives: |\n    bytes,op,ranks,family,mode,transport,median_us\n    {rows}\n"
+        )
     };
     let rows = [
         "1024,all-reduce,8,nccl,stream,p2p,24",
