@@ -90,6 +90,10 @@ def public_box(gpu, count, collectives, curves, nccl, pcie, l2, notes, rows=()):
 GATHERED = [(512, 14.2), (16 * KIB, 16.5), (64 * KIB, 19.1), (128 * KIB, 28.1), (256 * KIB, 45.7),
             (512 * KIB, 91), (1 * MIB, 75)]
 RTX_ALL_GATHER = [row(8, size // 8, time, op="all-gather") for size, time in GATHERED]
+# Beyond the last of them a ring gathers in half the time of an all-reduce (NCCL stream rows), which scatters first.
+REDUCED = [(2 * MIB, 221.24), (4 * MIB, 345.47), (8 * MIB, 661.36), (16 * MIB, 1247.96), (32 * MIB, 2493.57),
+           (64 * MIB, 4927.03)]
+RTX_ALL_GATHER += [row(8, size // 8, round(time / 2, 2), op="all-gather", source="fitted") for size, time in REDUCED]
 
 RTX_NOTES = [
     "All-reduce rows: NCCL stream is nccl-2.29.2, half; graph and eager are sglang 0.5.14 and vllm 0.24.0. With 4 "
@@ -97,7 +101,7 @@ RTX_NOTES = [
     "Left out: sglang 0.5.10 and vllm 0.19.0 (2 GPUs, evidently a slower host: 19 to 21 µs), int8 rows (equal to half "
     "but for a spike with 4 GPUs at 32 KiB), TensorRT-LLM.", INFERRED, EAGER,
     "All-gather (8 GPUs): sizes of the source are read as the gathered whole, so bytes here are an eighth; the floor "
-    "of 14.2 µs is placed at 512 B.",
+    "of 14.2 µs is placed at 512 B. From 2 MiB (of the whole) on half an all-reduce is taken: fitted.",
 ]
 L40S_NOTES = [
     "All-reduce rows: NCCL stream is nccl-2.27.3, half; graph and eager are sglang 0.5.14 and vllm 0.22.0. With 4 "

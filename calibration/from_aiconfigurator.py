@@ -71,7 +71,8 @@ def mla(rows):
         shapes.setdefault(key, []).append(
             ((int(r["num_heads"]), int(r["batch_size"]), int(r["context"])), r["time_us"]))
     for key, points in shapes.items():
-        if len({at[0] for at, _ in points}) < 2:  # measured for one head only: no use to any sharding
+        # Measured for one head only: of use where the same projections tell what a narrower cache saves.
+        if len({at[0] for at, _ in points}) < 2 and key[2] != "bf16":
             continue
         for at, time in points:
             yield key, at, time

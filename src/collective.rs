@@ -15,7 +15,7 @@ mod notes;
 mod policy;
 mod time;
 
-pub use backend::Refusal;
+pub use backend::{Refusal, offered};
 pub use classical::{StepCost, allreduce, islands, least_traffic, lower_bound, one_shot_crossover};
 pub use dispatch::dispatch_order;
 pub use environment::NcclSettings;

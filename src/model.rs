@@ -24,7 +24,7 @@ mod mtp;
 mod preset;
 mod types;
 
-pub use config::{ConfigError, FormatOverrides, parse_config, parse_draft_config};
+pub use config::{ConfigError, FormatOverrides, parse_config, parse_draft, parse_draft_config};
 pub use dtype::{KvFormat, WeightFormat};
 pub use footprint::{DraftFootprint, Footprint, draft_footprint, footprint};
 pub use format_word::{kv_format_words, parse_kv_format, parse_weight_format, weight_format_words};

@@ -11,6 +11,7 @@
 mod axis;
 mod check;
 mod keys;
+mod kind;
 pub mod layer;
 pub mod library;
 mod load;
@@ -24,6 +25,7 @@ pub mod written;
 
 pub use axis::{Axis, AxisValues};
 pub use keys::{KeyDoc, key_doc, key_docs};
+pub use kind::FileKind;
 pub use library::{Builtin, Library};
 pub use load::{Scenario, Variation, load, load_with};
 pub use overrides::Overrides;

@@ -2,8 +2,8 @@
 //!
 //! Between two measured sizes a straight line in bytes, t = α + β·S with α and β of that interval: on the public
 //! tables it leaves out a row with half the median error of log-log. Times need not rise with size (protocols
-//! change), and the curve does not force them to. Above the last size the last interval's bandwidth goes on, below
-//! the first one its time holds; both count as extrapolated.
+//! change), and the curve does not force them to. Above the last size the last interval's bandwidth goes on (where that
+//! interval falls, the bandwidth of the whole curve), below the first size its time holds; both count as extrapolated.
 //! A row flagged `spike` is kept, but is no knot: the curve passes it by.
 
 use super::block::{Column, Row, for_each_row, optional, required};
@@ -50,7 +50,7 @@ pub struct CollectiveKey {
 /// One size of a curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CollectiveRow {
-    /// Message per rank: the full vector of an all-reduce, this rank's part of an all-gather.
+    /// Input of one rank: the full vector of an all-reduce or reduce-scatter, this rank's part of an all-gather.
     pub bytes: Bytes,
     /// Median time of one call.
     pub time: Seconds,
@@ -122,9 +122,17 @@ pub(super) fn interpolate(knots: &[CollectiveRow], bytes: Bytes) -> (Seconds, So
     let slope = (b.time - a.time).get() / (b.bytes - a.bytes).get();
     let source = weaker(a.source, b.source);
     if beyond {
-        return (b.time + Seconds::new(slope.max(0.0) * (bytes - b.bytes).get()), source, true);
+        // A protocol change may let the last interval fall; then the bandwidth of the whole curve goes on.
+        let slope = if slope > 0.0 { slope } else { overall_slope(knots) };
+        return (b.time + Seconds::new(slope * (bytes - b.bytes).get()), source, true);
     }
     (a.time + Seconds::new(slope * (bytes - a.bytes).get()), source, false)
+}
+
+/// Seconds per byte from the first knot to the last, never negative.
+fn overall_slope(knots: &[CollectiveRow]) -> f64 {
+    let (a, b) = (&knots[0], &knots[knots.len() - 1]);
+    ((b.time - a.time).get() / (b.bytes - a.bytes).get()).max(0.0)
 }
 
 fn weaker(a: Source, b: Source) -> Source {
@@ -239,6 +247,18 @@ mod tests {
     fn outside_the_last_bandwidth_goes_on_and_the_first_time_holds() {
         assert_eq!(at(6144.0, None), (38.0, Source::Fitted, true));
         assert_eq!(at(8.0, None), (24.0, Source::Measured, true));
+    }
+
+    /// Eight times the bytes of a curve whose last interval falls never cost the same as the last knot.
+    #[test]
+    fn a_falling_end_goes_on_with_the_bandwidth_of_the_whole_curve() {
+        let text = "op,ranks,family,mode,transport,server,bytes,median_us\n\
+            all-gather,8,nccl,stream,p2p,,1000,15\nall-gather,8,nccl,stream,p2p,,65000,91\n\
+            all-gather,8,nccl,stream,p2p,,131000,75\n";
+        let table = Collectives::decode(text).unwrap();
+        let key = CollectiveKey { op: CollectiveOp::AllGather, mode: Mode::Stream, ..KEY };
+        let (time, _, extrapolated) = table.curve(key, None).unwrap().at(Bytes::new(1_000_000.0));
+        assert!(extrapolated && (time.us() - (75.0 + 60.0 / 130e3 * 869e3)).abs() < 1e-9, "{time:?}");
     }
 
     #[test]

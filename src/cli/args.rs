@@ -21,8 +21,8 @@ Ask:
 Measure:
   validate     predictions beside measurements, with errors
 Files:
-  check        every fault of scenario and calibration files
-  explain      a term, a scenario key, an error code, the presets
+  check        every fault of scenarios, boxes, calibrations, model files
+  explain      a term, a finding, a scenario key, an error code, the presets
   schema       JSON Schema of the scenario file or of the JSON report
   completions  shell completions or the man page
 
@@ -37,7 +37,8 @@ Start with:
 
 /// Does speculative decoding pay on this box, and if not, what would have to change?
 #[derive(Debug, Parser)]
-#[command(name = "specplan", version, about, help_template = TEMPLATE, disable_help_subcommand = true)]
+#[command(name = "specplan", version, about, help_template = TEMPLATE, disable_help_subcommand = true,
+    max_term_width = 80)]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) verb: Verb,
@@ -109,10 +110,11 @@ Examples:
   specplan run my.yaml --set 'speculation.verify.execution=graph' --plots out/
   specplan run my.yaml --unset baseline.observed --unset speculation.observed \\
       --unset speculation.verify.observed        # the model alone
+  specplan run - < my.yaml                        # from standard input
   specplan run scenarios/*.yaml -f markdown -o report.md
   specplan run my.yaml --fail-below 1.0           # exit 1 where speculation loses")]
 pub(super) struct RunArgs {
-    /// Scenario files
+    /// Scenario files; `-` reads one from standard input
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -141,14 +143,15 @@ pub(super) struct OverrideArgs {
     pub(super) unset: Vec<String>,
 }
 
-/// Find every fault of scenario and calibration files
+/// Find every fault of scenarios, box files, calibrations and model files
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   specplan check scenarios/*.yaml calibration/*.yaml
+  specplan check my-box.yaml my-model/config.json # says what it took them for
   specplan check my.yaml || echo faulty           # exit 1 on faults")]
 pub(super) struct CheckArgs {
-    /// Scenario or calibration files
+    /// Scenarios, box files, calibrations, config.json of models and heads
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// Only faults, no line per sound file
@@ -159,17 +162,18 @@ pub(super) struct CheckArgs {
     pub(super) color: ColorChoice,
 }
 
-/// Explain a term, a scenario key, an error code, or list the presets
+/// Explain a term, a finding, a scenario key or word, an error code, a preset
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   specplan explain accept-length
+  specplan explain host-bound-verify              # a finding of run
   specplan explain S012
   specplan explain speculation.verify.time
   specplan explain presets
   specplan explain                                # all topics")]
 pub(super) struct ExplainArgs {
-    /// Term, key, code, or `presets`
+    /// Term, finding, key, word, code, preset, or `presets` for all of these
     pub(super) topic: Option<String>,
     /// Print a generated reference page in Markdown instead
     #[arg(long, value_enum, value_name = "PAGE", conflicts_with = "topic")]
@@ -218,11 +222,29 @@ pub(super) enum SchemaOf {
 Examples:
   specplan completions bash > ~/.local/share/bash-completion/completions/specplan
   specplan completions zsh > ~/.zfunc/_specplan
-  specplan completions fish > ~/.config/fish/completions/specplan.fish")]
+  specplan completions fish > ~/.config/fish/completions/specplan.fish
+  specplan completions man > ~/.local/share/man/man1/specplan.1")]
 pub(super) struct CompletionsArgs {
-    /// Shell
-    #[arg(value_enum)]
-    pub(super) shell: clap_complete::Shell,
+    /// A shell, or `man` for the man page
+    #[arg(value_enum, value_name = "SHELL|man")]
+    pub(super) of: CompletionsOf,
+}
+
+/// What `completions` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum CompletionsOf {
+    /// bash.
+    Bash,
+    /// elvish.
+    Elvish,
+    /// fish.
+    Fish,
+    /// PowerShell.
+    Powershell,
+    /// zsh.
+    Zsh,
+    /// The man page, in roff.
+    Man,
 }
 
 /// Compare predictions with measurements

@@ -1,23 +1,30 @@
-//! `specplan check`: every fault of scenario and calibration files; exit 1 where one has any.
+//! `specplan check`: every fault of scenarios, boxes, calibrations and model files; exit 1 where one has any.
 
 use std::path::Path;
 
 use super::args::CheckArgs;
 use super::exit::Failure;
 use super::output::color_stderr;
-use crate::calibration;
-use crate::diagnostic::render_all;
-use crate::scenario::{self, Overrides};
+use crate::diagnostic::{Diagnostics, SourceText, render_all};
+use crate::scenario::tree::{self, STDIN};
+use crate::scenario::{self, FileKind, Overrides};
+use crate::{calibration, hardware, model};
 
 /// Checks every file.
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let colour = color_stderr(args.color);
     let mut faulty = 0;
     for path in &args.files {
-        match faults(path, colour) {
-            None if args.quiet => {}
-            None => println!("{}: sound", path.display()),
-            Some(text) => {
+        let (kind, found) = checked(path, colour);
+        match found {
+            Ok(_) if args.quiet => {}
+            Ok(notes) => {
+                println!("{}: sound ({kind})", path.display());
+                for note in notes {
+                    eprintln!("note: {}: {note}", path.display());
+                }
+            }
+            Err(text) => {
                 eprint!("{text}");
                 faulty += 1;
             }
@@ -31,21 +38,42 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     Err(Failure::Check)
 }
 
-/// The faults of one file as text.
-fn faults(path: &Path, colour: bool) -> Option<String> {
-    if let Some(text) = calibration_text(path) {
-        let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
-        let side = move |name: &str| std::fs::read(folder.join(name));
-        return calibration::parse(&path.display().to_string(), &text, &side)
-            .err()
-            .map(|error| format!("error: {}: {error}\n", path.display()));
-    }
-    let checked = scenario::open(path, &Overrides::default(), &scenario::Builtin);
-    checked.err().map(|diagnostics| render_all(&diagnostics, colour))
-}
+/// Notes on a sound file, or the faults as text.
+type Found = Result<Vec<String>, String>;
 
-/// The text of a file that says it is a calibration.
-fn calibration_text(path: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
-    text.lines().any(|line| line.starts_with("format:")).then_some(text)
+/// What the file is taken for, and what is wrong with it.
+fn checked(path: &Path, colour: bool) -> (&'static str, Found) {
+    let faults = |found: &Diagnostics| render_all(found, colour);
+    let wrong = |error: &dyn std::fmt::Display| format!("error: {}: {error}\n", path.display());
+    let as_scenario = || {
+        let opened = scenario::open(path, &Overrides::default(), &scenario::Builtin);
+        opened.map(|_| Vec::new()).map_err(|found| faults(&found))
+    };
+    if path == Path::new(STDIN) {
+        return (FileKind::Scenario.word(), as_scenario());
+    }
+    let name = path.display().to_string();
+    let text = match tree::read_text(path, None) {
+        Ok(text) => text,
+        Err(fault) => return (FileKind::Scenario.word(), Err(faults(&(*fault).into()))),
+    };
+    let tree = tree::parse(&SourceText::file(name.clone(), text.clone()));
+    let kind = tree.as_ref().map_or(FileKind::Scenario, FileKind::of);
+    let found = match (kind, tree) {
+        (FileKind::Box, Ok(tree)) => hardware::parse(&name, &tree.to_json())
+            .map(|hardware| hardware.notes)
+            .map_err(|error| wrong(&error)),
+        (FileKind::Calibration, _) => {
+            let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
+            let side = move |name: &str| std::fs::read(folder.join(name));
+            calibration::parse(&name, &text, &side).map(|_| Vec::new()).map_err(|error| wrong(&error))
+        }
+        (FileKind::ModelConfig, _) => match model::parse_draft_config(&name, &text) {
+            Ok(model::Draft::Model(model)) => Ok(model.notes),
+            Ok(_) => return ("EAGLE-3 head", Ok(Vec::new())),
+            Err(error) => Err(wrong(&error)),
+        },
+        _ => as_scenario(),
+    };
+    (kind.word(), found)
 }

@@ -29,13 +29,13 @@ pub(super) fn finish(done: Result<(), Failure>) -> ExitCode {
         Err(Failure::Check) => ExitCode::from(1),
         Err(Failure::Reported) => ExitCode::from(2),
         Err(Failure::Input(message)) => {
-            eprintln!("error: {message}");
+            super::output::say(&format!("error: {message}"));
             ExitCode::from(2)
         }
         // A reader that closed the pipe has what it wanted.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(Failure::Output(error)) => {
-            eprintln!("error: cannot write the result: {error}");
+            super::output::say(&format!("error: cannot write the result: {error}"));
             ExitCode::from(2)
         }
     }
@@ -45,7 +45,7 @@ pub(super) fn finish(done: Result<(), Failure>) -> ExitCode {
 pub(super) fn usage(error: &clap::Error) -> ExitCode {
     let text = error.render();
     if error.use_stderr() {
-        eprint!("{text}");
+        super::output::say(text.to_string().trim_end());
         return ExitCode::from(2);
     }
     let mut stdout = io::stdout().lock();

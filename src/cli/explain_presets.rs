@@ -11,6 +11,14 @@ struct Preset {
     source: String,
 }
 
+const DRAFT: &str = "speculation.draft";
+
+/// Names of all presets, aliases too.
+pub(super) fn names() -> Vec<String> {
+    let presets = groups().into_iter().flat_map(|(_, presets)| presets);
+    presets.flat_map(|preset| std::iter::once(preset.name).chain(preset.aliases)).collect()
+}
+
 /// The kinds of presets, as a scenario's keys name them.
 fn groups() -> Vec<(&'static str, Vec<Preset>)> {
     let models = |entries: &[model::PresetEntry]| {
@@ -39,7 +47,7 @@ fn groups() -> Vec<(&'static str, Vec<Preset>)> {
         ("hardware: gpu (for box files)", hardware(hardware::gpu_entries())),
         ("calibration", calibrations),
         ("model", models(model::preset_entries())),
-        ("speculation.draft", models(model::draft_preset_entries())),
+        (DRAFT, models(model::draft_preset_entries())),
     ]
 }
 
@@ -48,8 +56,13 @@ pub(super) fn text() -> String {
     let mut text = String::new();
     for (key, presets) in groups() {
         let _ = writeln!(text, "{key}:");
+        if key == DRAFT {
+            text.push_str("  (heads for `method: eagle3`; for `draft-model` any preset of `model`)\n");
+        }
         for preset in presets {
-            let _ = writeln!(text, "  {}{}", preset.name, also(&preset.aliases));
+            for line in wrapped(&format!("{}{}", preset.name, also(&preset.aliases)), 78) {
+                let _ = writeln!(text, "  {line}");
+            }
             for line in wrapped(&preset.source, 74) {
                 let _ = writeln!(text, "      {line}");
             }
@@ -66,7 +79,8 @@ pub(super) fn one(name: &str) -> Option<String> {
     let mut text = String::new();
     for (key, presets) in groups() {
         for preset in presets.iter().filter(|p| p.name == name || p.aliases.iter().any(|a| a == name)) {
-            let _ = writeln!(text, "{}: preset of `{key}`{}", preset.name, also(&preset.aliases));
+            let title = format!("{}: preset of `{key}`{}", preset.name, also(&preset.aliases));
+            let _ = writeln!(text, "{}", wrapped(&title, 80).join("\n"));
             for line in wrapped(&preset.source, 78) {
                 let _ = writeln!(text, "  {line}");
             }

@@ -229,13 +229,11 @@ impl Measurement {
                 .ok_or_else(|| format!("{} brings no MTP module", target.name)),
             Method::Eagle3 | Method::DraftModel => {
                 let name = self.draft.clone().ok_or("the method needs a draft")?;
-                match model::draft_preset(&name) {
-                    Some(draft) => Ok(Some(draft)),
-                    None => {
-                        let json = self.file(&name)?;
-                        model::parse_draft_config(&name, &json).map(Some).map_err(|error| error.to_string())
-                    }
+                if let Some(draft) = model::draft_preset(&name) {
+                    return Ok(Some(draft));
                 }
+                let json = self.file(&name)?;
+                model::parse_draft_config(&name, &json).map(Some).map_err(|error| error.to_string())
             }
         }
     }

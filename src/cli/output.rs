@@ -16,27 +16,47 @@ pub(super) struct Output {
 
 enum Target {
     Stdout,
-    File(PathBuf, File),
+    /// A pipe or device, written as it is.
+    Stream(PathBuf, File),
+    /// A file, written beside its place and moved there when it is whole, so that a failure loses nothing.
+    File {
+        place: PathBuf,
+        draft: PathBuf,
+        file: Option<File>,
+    },
 }
 
 impl Output {
-    /// Opens the destination that the flags name.
-    pub(super) fn open(args: &OutputArgs) -> Result<Self, Failure> {
-        match &args.output {
-            None => {
-                Ok(Self { target: Target::Stdout, color: colored(args.color, io::stdout().is_terminal()) })
-            }
-            Some(path) => {
-                let file = File::create(path).map_err(|error| {
-                    Failure::Input(format!("cannot open {} for writing: {error}", path.display()))
-                })?;
-                Ok(Self { target: Target::File(path.clone(), file), color: false })
-            }
+    /// Opens the destination that the flags name; it must not be one of the inputs.
+    pub(super) fn open(args: &OutputArgs, inputs: &[PathBuf]) -> Result<Self, Failure> {
+        let Some(path) = &args.output else {
+            let color = colored(args.color, io::stdout().is_terminal());
+            return Ok(Self { target: Target::Stdout, color });
+        };
+        let cannot = |error| Failure::Input(format!("cannot open {} for writing: {error}", path.display()));
+        if let Ok(place) = path.canonicalize()
+            && inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == place))
+        {
+            return Err(Failure::Input(format!("-o {} would overwrite an input", path.display())));
         }
+        let exists = path.metadata();
+        let target = if exists.as_ref().is_ok_and(|found| !found.is_file()) {
+            Target::Stream(path.clone(), File::options().write(true).open(path).map_err(cannot)?)
+        } else {
+            let mut name = path.file_name().unwrap_or_default().to_owned();
+            name.push(format!(".{}.part", std::process::id()));
+            let draft = path.with_file_name(name);
+            let file = File::create(&draft).map_err(cannot)?;
+            Target::File { place: path.clone(), draft, file: Some(file) }
+        };
+        Ok(Self { target, color: false })
     }
 
     /// Writes the whole result.
     pub(super) fn write(&mut self, text: &str) -> Result<(), Failure> {
+        let failed = |path: &Path, error: io::Error| {
+            Failure::Input(format!("cannot write {}: {error}", path.display()))
+        };
         match &mut self.target {
             Target::Stdout => {
                 let mut stdout = io::stdout().lock();
@@ -44,9 +64,24 @@ impl Output {
                 stdout.flush()?;
                 Ok(())
             }
-            Target::File(path, file) => file
-                .write_all(text.as_bytes())
-                .map_err(|error| Failure::Input(format!("cannot write {}: {error}", path.display()))),
+            Target::Stream(path, file) => {
+                file.write_all(text.as_bytes()).map_err(|error| failed(path, error))
+            }
+            Target::File { place, draft, file } => {
+                let mut open = file.take().expect("a result is written once");
+                open.write_all(text.as_bytes()).map_err(|error| failed(place, error))?;
+                drop(open);
+                std::fs::rename(&*draft, &*place).map_err(|error| failed(place, error))
+            }
+        }
+    }
+}
+
+impl Drop for Output {
+    /// A result that never came leaves no draft behind.
+    fn drop(&mut self) {
+        if let Target::File { draft, file: Some(_), .. } = &self.target {
+            let _ = std::fs::remove_file(draft);
         }
     }
 }
@@ -64,6 +99,11 @@ fn colored(choice: ColorChoice, terminal: bool) -> bool {
         ColorChoice::Auto if std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) => false,
         ColorChoice::Auto => set("CLICOLOR_FORCE") || terminal,
     }
+}
+
+/// Says something on stderr; a stderr that cannot be written to is no reason to stop.
+pub(super) fn say(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Writes one file of several, naming it in the error.

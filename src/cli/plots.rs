@@ -20,19 +20,15 @@ const SAMPLES: u32 = 120;
 /// Samples of each axis of the heat map.
 const CELLS: u32 = 48;
 
-/// Writes all plots of one answer below `folder` and returns their paths. With several scenarios the file names
-/// start with the scenario's.
+/// Writes all plots of one answer below `folder`, their names beginning with `prefix`, and returns their paths.
 pub(super) fn write(
     folder: &Path,
-    prefix: Option<&Path>,
+    prefix: &str,
     loaded: &Loaded,
     prediction: &Prediction,
     context: &Context,
 ) -> Result<Vec<String>, Failure> {
     let setup = loaded.variation.as_ref().unwrap_or(&loaded.base);
-    let prefix = prefix
-        .and_then(Path::file_stem)
-        .map_or_else(String::new, |stem| format!("{}-", stem.to_string_lossy()));
     let mut written = Vec::new();
     for (name, svg) in drawings(setup, prediction, &context.setup_words) {
         let stem = folder.join(format!("{prefix}{name}"));
@@ -110,7 +106,7 @@ fn parts(
 
 /// Whether the figures that were used are the model's own, so that a second mark would only repeat the first.
 fn is_model(prediction: &Prediction) -> bool {
-    prediction.speedup.predicted.is_some_and(|predicted| predicted.value == prediction.speedup.used.value)
+    prediction.speedup.predicted.is_some_and(|predicted| predicted == prediction.speedup.used)
 }
 
 fn verify_curve(prediction: &Prediction, used: &Parts, words: &str) -> plot::VerifyCurve {

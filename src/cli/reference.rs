@@ -24,7 +24,9 @@ pub(super) fn page(page: ReferencePage) -> String {
 
 /// A scenario key for a terminal.
 pub(super) fn key_text(key: &KeyDoc) -> String {
-    let mut text = format!("{}: {}\n", key.path, key.kind);
+    let kind = if key.words.is_empty() { key.kind.as_str() } else { "one of the words below" };
+    let mut text = explain_presets::wrapped(&format!("{}: {kind}", key.path), 78).join("\n  ");
+    text.push('\n');
     if let Some(default) = &key.default {
         let _ = writeln!(text, "default: {default}");
     }
@@ -38,11 +40,13 @@ pub(super) fn key_text(key: &KeyDoc) -> String {
             let _ = writeln!(text, "      {line}");
         }
     }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
     text
 }
 
 fn cli() -> String {
-    let mut command = super::command().term_width(100);
+    let mut command = super::command().term_width(80);
     command.build();
     let mut text = String::from(
         "# Command line\n\nExit codes: 0 answered (also \"speculation loses\"), 1 a check that was asked for failed, \

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::args::{Format, RunArgs};
 use super::exit::Failure;
-use super::output::{Output, color_stderr};
+use super::output::{Output, color_stderr, say};
 use super::{plots, words};
 use crate::analytic::Prediction;
 use crate::diagnostic::{Diagnostics, render_all};
@@ -20,7 +20,10 @@ struct Answered {
 
 /// Answers every file; faulty ones are reported and the others answered all the same.
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let mut output = Output::open(&args.out)?;
+    if let Some(least) = args.fail_below.filter(|least| !(least.is_finite() && *least >= 0.0)) {
+        return Err(Failure::Input(format!("--fail-below takes a speedup such as 1.0, not {least}")));
+    }
+    let mut output = Output::open(&args.out, &args.files)?;
     let colour = color_stderr(args.out.color);
     if let Some(folder) = &args.plots {
         std::fs::create_dir_all(folder)
@@ -33,7 +36,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     for path in &args.files {
         match load(path, &overrides, &library) {
             Err(diagnostics) => {
-                eprint!("{}", render_all(&diagnostics, colour));
+                say(render_all(&diagnostics, colour).trim_end());
                 faulty = true;
             }
             Ok(loaded) => {
@@ -60,7 +63,7 @@ fn notes(loaded: &Loaded) {
     let setup = loaded.variation.as_ref().unwrap_or(&loaded.base);
     let notes = loaded.notes.iter().cloned().chain(super::notes::collective(setup));
     for (number, note) in notes.enumerate() {
-        eprintln!("note [{}]: {note}", number + 1);
+        say(&format!("note [{}]: {note}", number + 1));
     }
 }
 
@@ -78,15 +81,30 @@ fn answer(loaded: &Loaded, path: &Path, args: &RunArgs) -> Result<Answered, Fail
         setup_words: words::setup(setup),
     };
     if let Some(folder) = &args.plots {
-        let several = args.files.len() > 1;
-        context.plots = plots::write(folder, several.then_some(path), loaded, &prediction, &context)?;
+        let prefix = plot_prefix(path, &args.files);
+        context.plots = plots::write(folder, &prefix, loaded, &prediction, &context)?;
         if !args.out.quiet {
             for plot in &context.plots {
-                eprintln!("wrote {plot}");
+                say(&format!("wrote {plot}"));
             }
         }
     }
     Ok(Answered { prediction, context })
+}
+
+/// What the names of a scenario's plots begin with: nothing for a single scenario, else its file name, numbered where
+/// two files have the same.
+fn plot_prefix(path: &Path, all: &[std::path::PathBuf]) -> String {
+    if all.len() < 2 {
+        return String::new();
+    }
+    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let own = stem(path);
+    let same: Vec<_> = all.iter().filter(|other| stem(other) == own).collect();
+    match same.iter().position(|other| other.as_path() == path) {
+        Some(place) if same.len() > 1 => format!("{own}-{}-", place + 1),
+        _ => format!("{own}-"),
+    }
 }
 
 fn rendered(answers: &[Answered], args: &RunArgs, color: bool) -> Result<String, Failure> {
@@ -130,11 +148,10 @@ fn below(answers: &[Answered], args: &RunArgs) -> Result<(), Failure> {
     let mut failed = false;
     for answered in answers {
         let speedup = answered.prediction.speedup.used.value;
-        if speedup < least {
-            eprintln!(
-                "{}: speedup {speedup:.3} is below {least} (--fail-below)",
-                answered.context.scenario_path
-            );
+        // A speedup that is no number passes no check.
+        if speedup.is_nan() || speedup < least {
+            let path = &answered.context.scenario_path;
+            say(&format!("{path}: speedup {speedup:.3} is below {least} (--fail-below)"));
             failed = true;
         }
     }

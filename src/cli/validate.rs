@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::args::{Format, ValidateArgs};
 use super::exit::Failure;
 use super::measurements::{self, Measurement};
-use super::output::Output;
+use super::output::{Output, say};
 use super::plots;
 use crate::report::plot;
 use crate::validation::{Comparison, Level, Summary, quantile, summaries};
@@ -14,7 +14,7 @@ use crate::validation::{Comparison, Level, Summary, quantile, summaries};
 /// Compares, prints, and fails where the headline is worse than asked for.
 pub(super) fn run(args: &ValidateArgs) -> Result<(), Failure> {
     let limit = args.max_error.as_deref().map(percent).transpose()?;
-    let mut output = Output::open(&args.out)?;
+    let mut output = Output::open(&args.out, &args.files)?;
     let mut measured = Vec::new();
     let files = files(&args.files)?;
     if files.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn run(args: &ValidateArgs) -> Result<(), Failure> {
     }
     for reason in &refused {
         if !args.out.quiet {
-            eprintln!("note: not predicted: {reason}");
+            say(&format!("note: not predicted: {reason}"));
         }
     }
     let text = match args.out.format {
@@ -110,7 +110,7 @@ fn percent(text: &str) -> Result<f64, Failure> {
 fn headline_within(groups: &[Summary], limit: f64) -> Result<(), Failure> {
     let mut failed = false;
     for group in groups.iter().filter(|g| g.held_out && g.median > limit) {
-        eprintln!("{}: median error {} is above {}", group.group, signed(group.median), signed(limit));
+        say(&format!("{}: median error {} is above {}", group.group, signed(group.median), signed(limit)));
         failed = true;
     }
     if failed { Err(Failure::Check) } else { Ok(()) }
@@ -299,7 +299,7 @@ fn draw(folder: &Path, groups: &[Summary], rows: &[Comparison]) -> Result<(), Fa
             points,
         });
         for path in plots::save(&folder.join(format!("validation-{name}")), &drawing)? {
-            eprintln!("wrote {path}");
+            say(&format!("wrote {path}"));
         }
     }
     Ok(())

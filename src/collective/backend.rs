@@ -142,6 +142,18 @@ const fn on_by_default(runtime: RuntimeKind, backend: Backend) -> bool {
     }
 }
 
+/// Whether a user of the runtime can have it: on by default, by a switch, or by a published kernel that plugs in. MSCCL++ is
+/// SGLang's alone; FlashInfer's PCIe kernel and the two-shot are in no server; plain frameworks have NCCL.
+pub const fn offered(runtime: RuntimeKind, backend: Backend) -> bool {
+    match runtime {
+        RuntimeKind::Sglang => !matches!(backend, Backend::FlashinferPcie | Backend::TwoShot),
+        RuntimeKind::Vllm => {
+            !matches!(backend, Backend::Mscclpp | Backend::FlashinferPcie | Backend::TwoShot)
+        }
+        RuntimeKind::Pytorch | RuntimeKind::Cuda => matches!(backend, Backend::Nccl),
+    }
+}
+
 /// Whether the server would not take it although it could run.
 pub(super) fn declines(
     hardware: &Hardware,
@@ -154,7 +166,7 @@ pub(super) fn declines(
     if backend == Backend::Nccl {
         return None;
     }
-    if !matches!(runtime, RuntimeKind::Sglang | RuntimeKind::Vllm) && !policy.opt_in.contains(&backend) {
+    if !offered(runtime, backend) && !policy.opt_in.contains(&backend) {
         return Some(Refusal::NotServed);
     }
     if !on_by_default(runtime, backend) && !policy.opt_in.contains(&backend) {

@@ -1,6 +1,6 @@
 //! Why this backend and none of the others, in sentences. Not for the hot path.
 
-use super::backend::{Refusal, cannot, declines};
+use super::backend::{Refusal, cannot, declines, offered};
 use super::dispatch::{self, dispatch_order, is_hypothetical, names_nccl};
 use super::notes::size_text;
 use super::policy::{Backend, Policy, Transport};
@@ -20,7 +20,8 @@ pub struct Explanation {
     pub taken: String,
     /// Every other backend with the reason why it is not taken, in the server's order.
     pub rejected: Vec<(Backend, String)>,
-    /// The fastest backend that this box could run but the server does not take, if it is faster.
+    /// The fastest backend that this box could run and this server would take once it is switched on, if it is faster
+    /// than what the server takes now. Backends of other servers are not proposed.
     pub better: Option<Better>,
 }
 
@@ -45,7 +46,7 @@ pub fn refusal_of_policy(
 ) -> Option<(Backend, Refusal, String)> {
     let backend = policy.backend?;
     let refusal = cannot(hardware, policy, request, backend)?;
-    Some((backend, refusal, sentence(hardware, backend, refusal, request)))
+    Some((backend, refusal, sentence(hardware, None, backend, refusal, request)))
 }
 
 /// [`super::choose`] with reasons.
@@ -73,8 +74,13 @@ pub fn explain_choice(
             } else {
                 Refusal::Precedence(choice.backend)
             });
-        let because = sentence(hardware, backend, refusal, request);
-        if impossible.is_none() {
+        let because = sentence(hardware, Some(runtime), backend, refusal, request);
+        let taken_when_on = || {
+            let mut on = Policy { backend: None, algorithm: None, protocol: None, ..policy.clone() };
+            on.opt_in.push(backend);
+            choose_with(hardware, runtime, &on, &settings, request).backend == backend
+        };
+        if impossible.is_none() && offered(runtime, backend) && taken_when_on() {
             let choice = dispatch::choice(hardware, policy, &settings, request, backend);
             let time = model_time(hardware, choice, request);
             if time.value < better.as_ref().map_or(now.value, |b| b.time.value) {
@@ -116,7 +122,13 @@ fn taken(hardware: &Hardware, choice: Choice, request: Request) -> String {
 }
 
 /// One reason as a sentence that starts with the backend.
-fn sentence(hardware: &Hardware, backend: Backend, refusal: Refusal, request: Request) -> String {
+fn sentence(
+    hardware: &Hardware,
+    runtime: Option<RuntimeKind>,
+    backend: Backend,
+    refusal: Refusal,
+    request: Request,
+) -> String {
     let (name, n, size) = (backend.title(), request.ranks, size_text(request.bytes));
     match refusal {
         Refusal::NotAllReduce => format!("{name} does all-reduce only"),
@@ -141,8 +153,8 @@ fn sentence(hardware: &Hardware, backend: Backend, refusal: Refusal, request: Re
         }
         Refusal::NoMulticast => format!("{name} needs NVLink multicast, which this box does not have"),
         Refusal::Rocm => format!("{name} is for AMD GPUs"),
-        Refusal::NotServed => format!("{name} is not part of this runtime"),
-        Refusal::OptIn => format!("{name} is off by default{}", switch(backend)),
+        Refusal::NotServed => format!("{name} is not part of {}", runtime.map_or("this runtime", title)),
+        Refusal::OptIn => format!("{name} is off by default{}", runtime.map_or("", |r| switch(r, backend))),
         Refusal::GraphOnly => format!("{name} is used inside CUDA graphs only, and this pass is eager"),
         Refusal::LeftToNccl(cap) => format!("{name} leaves messages above {} to NCCL", size_text(cap)),
         Refusal::NcclWins => {
@@ -153,15 +165,27 @@ fn sentence(hardware: &Hardware, backend: Backend, refusal: Refusal, request: Re
     }
 }
 
-/// How to switch a backend on, as a subordinate clause.
-const fn switch(backend: Backend) -> &'static str {
-    match backend {
-        Backend::NcclSymmetric => " (SGLang: --enable-symm-mem, vLLM: VLLM_USE_NCCL_SYMM_MEM=1)",
-        Backend::FlashinferFused => " (SGLang: --enable-flashinfer-allreduce-fusion)",
-        Backend::Mscclpp => " (SGLang: --enable-mscclpp)",
-        Backend::TorchSymmMem => " (SGLang: --enable-torch-symm-mem)",
-        Backend::OneShot => " (b12x, or a vLLM fork with VLLM_ENABLE_PCIE_ALLREDUCE=1)",
-        Backend::FlashinferPcie => " (FlashInfer's pcie_ipc all-reduce)",
+/// A runtime in a sentence.
+const fn title(runtime: RuntimeKind) -> &'static str {
+    match runtime {
+        RuntimeKind::Sglang => "SGLang",
+        RuntimeKind::Vllm => "vLLM",
+        RuntimeKind::Pytorch => "PyTorch",
+        RuntimeKind::Cuda => "a bare CUDA program",
+    }
+}
+
+/// How to switch a backend on in one runtime, in brackets; empty where no switch is known.
+const fn switch(runtime: RuntimeKind, backend: Backend) -> &'static str {
+    match (runtime, backend) {
+        (RuntimeKind::Sglang, Backend::NcclSymmetric) => " (--enable-symm-mem)",
+        (RuntimeKind::Sglang, Backend::FlashinferFused) => " (--enable-flashinfer-allreduce-fusion)",
+        (RuntimeKind::Sglang, Backend::Mscclpp) => " (--enable-mscclpp)",
+        (RuntimeKind::Sglang, Backend::TorchSymmMem) => " (--enable-torch-symm-mem)",
+        (RuntimeKind::Sglang, Backend::OneShot) => " (not in SGLang itself: b12x brings one)",
+        (RuntimeKind::Vllm, Backend::NcclSymmetric) => " (VLLM_USE_NCCL_SYMM_MEM=1)",
+        (RuntimeKind::Vllm, Backend::FlashinferFused) => " (VLLM_ALLREDUCE_USE_FLASHINFER=1)",
+        (RuntimeKind::Vllm, Backend::OneShot) => " (in forks: VLLM_ENABLE_PCIE_ALLREDUCE=1)",
         _ => "",
     }
 }

@@ -162,7 +162,8 @@ pub(super) fn size_text(bytes: Bytes) -> String {
     format!("{text} {unit}")
 }
 
-/// Notes on the variables of a policy for the messages that will be sent.
+/// Notes on the variables of a policy for the messages that will be sent: one per variable, with all the sizes that
+/// share its reason. Give the messages of all passes of one policy together, or each size gets a note of its own.
 pub fn environment_notes(hardware: &Hardware, policy: &Policy, requests: &[Request]) -> Vec<Note> {
     let problems = policy.environment.problems();
     let note =
@@ -237,44 +238,86 @@ fn on_modelled(
         nccl_choice(hardware, policy, &policy.environment.settings(), *request)
     };
     let unchanged = requests.iter().all(|request| choice(policy, request) == choice(&without, request));
-    let largest = requests.iter().copied().max_by(|a, b| a.bytes.get().total_cmp(&b.bytes.get()))?;
     let simple = requests.iter().any(|r| choice(policy, r).protocol == Some(Protocol::Simple));
-    if !unchanged || (name == "NCCL_BUFFSIZE" && simple) {
+    if requests.is_empty() || !unchanged || (name == "NCCL_BUFFSIZE" && simple) {
         return None;
     }
-    Some((NoteKind::Ineffective, ineffective(hardware, policy, name, value, largest)))
+    Some((NoteKind::Ineffective, ineffective(hardware, policy, name, value, requests)))
 }
 
-/// Why a variable changes nothing, by the largest message.
-fn ineffective(hardware: &Hardware, policy: &Policy, name: &str, value: &str, largest: Request) -> String {
+/// Why a variable changes nothing: one sentence for all messages of one reason, with their sizes.
+fn ineffective(
+    hardware: &Hardware,
+    policy: &Policy,
+    name: &str,
+    value: &str,
+    requests: &[Request],
+) -> String {
+    let mut reasons: Vec<((String, String), Vec<Request>)> = Vec::new();
+    for request in requests {
+        let reason = reason(hardware, policy, name, value, *request);
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, messages)) => messages.push(*request),
+            None => reasons.push((reason, vec![*request])),
+        }
+    }
+    let sentences: Vec<String> =
+        reasons.iter().map(|((head, tail), messages)| format!("{head}{}{tail}", sizes(messages))).collect();
+    sentences.join("; ")
+}
+
+/// ` 43 KB`, ` 14.3 KB and 43 KB`: each size once, in rising order.
+fn sizes(messages: &[Request]) -> String {
+    let mut bytes: Vec<Bytes> = messages.iter().map(|request| request.bytes).collect();
+    bytes.sort_by(|a, b| a.get().total_cmp(&b.get()));
+    let mut words: Vec<String> = bytes.into_iter().map(size_text).collect();
+    words.dedup();
+    match words.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The sentence for one message, in two parts: before and behind its size.
+fn reason(
+    hardware: &Hardware,
+    policy: &Policy,
+    name: &str,
+    value: &str,
+    request: Request,
+) -> (String, String) {
     let settings = policy.environment.settings();
-    let choice = nccl_choice(hardware, policy, &settings, largest);
-    let comm = Communicator::new(hardware, &settings, largest.ranks);
-    let size = size_text(largest.bytes);
+    let choice = nccl_choice(hardware, policy, &settings, request);
+    let comm = Communicator::new(hardware, &settings, request.ranks);
     let protocol = choice.protocol.map_or("", Protocol::word);
-    let head = format!("{name} does not affect a {size} {protocol} message");
+    let untouched =
+        |why: String| (format!("{name} does not affect {protocol} messages of "), format!(": {why}"));
     match name {
         "NCCL_BUFFSIZE" => {
-            format!("{head}: it sets the chunk of Simple, and {protocol} has buffers of its own")
+            untouched(format!("it sets the chunk of Simple, and {protocol} has buffers of its own"))
         }
-        "NCCL_NTHREADS" => {
-            format!("{head}: it caps threads, and {size} keeps its {} channel(s)", choice.channels)
-        }
+        "NCCL_NTHREADS" => untouched(format!("it caps threads, and they keep {}", channels(choice.channels))),
         "NCCL_MIN_NCHANNELS" | "NCCL_MIN_CTAS" | "NCCL_MAX_NCHANNELS" | "NCCL_MAX_CTAS" => {
             let rule = if name.contains("MAX") { "a cap" } else { "a floor of the communicator" };
-            format!(
-                "{head}: {value} is {rule}, and the message runs on {} of {} channels",
+            untouched(format!(
+                "{value} is {rule}, and they run on {} of {} channels",
                 choice.channels, comm.channels
-            )
+            ))
         }
         "NCCL_PROTO" | "NCCL_ALGO" => {
             let what = if name == "NCCL_PROTO" { protocol } else { choice.algorithm.word() };
-            format!("{name}={value} changes nothing up to {size}: NCCL takes {what} anyway")
+            (format!("{name}={value} changes nothing for "), format!(": NCCL takes {what} anyway"))
         }
-        "NCCL_P2P_LEVEL" | "NCCL_P2P_DISABLE" => {
-            format!("{name}={value} changes nothing: bytes travel by {} anyway", choice.transport.word())
-        }
-        "NCCL_NVLS_ENABLE" => format!("{name} changes nothing: NVLS is not taken for {size} here"),
-        _ => format!("{name}={value} changes nothing here"),
+        "NCCL_P2P_LEVEL" | "NCCL_P2P_DISABLE" => (
+            format!("{name}={value} changes nothing for "),
+            format!(": bytes travel by {} anyway", choice.transport.word()),
+        ),
+        "NCCL_NVLS_ENABLE" => (format!("{name} changes nothing for "), ": NVLS is not taken here".to_owned()),
+        _ => (format!("{name}={value} changes nothing for "), String::new()),
     }
+}
+
+fn channels(count: u32) -> String {
+    if count == 1 { "1 channel".to_owned() } else { format!("{count} channels") }
 }

@@ -197,6 +197,16 @@ fn all_gather_follows_from_the_all_reduce_fit() {
         let error = model_time(&hardware, choice, request).value.us() / measured - 1.0;
         assert!(error.abs() < 0.10, "{kib} KiB: {error:+.3}");
     }
+    // A rank puts its part into a gather and the whole into a scatter: the same bytes cross each link.
+    for whole in [1024.0, 65_536.0, 1_048_576.0, 8_388_608.0] {
+        let time = |op, bytes| {
+            let request = Request { op, ..request(8, bytes) };
+            let choice = choose(&hardware, RuntimeKind::Vllm, &Policy::default(), request);
+            model_time(&hardware, choice, request).value
+        };
+        assert_eq!(time(ReduceScatter, whole), time(AllGather, whole / 8.0), "{whole} B");
+        assert!(time(ReduceScatter, whole) < time(AllReduce, whole), "{whole} B");
+    }
     for op in [ReduceScatter, AllToAll] {
         let choice =
             choose(&hardware, RuntimeKind::Sglang, &Policy::default(), Request { op, ..request(8, 4096.0) });
@@ -271,6 +281,41 @@ fn the_choice_is_explained() {
 }
 
 #[test]
+fn only_what_the_server_offers_is_proposed_with_its_own_switch() {
+    for name in BOXES {
+        let hardware = hardware(name);
+        for runtime in [RuntimeKind::Sglang, RuntimeKind::Vllm, RuntimeKind::Pytorch, RuntimeKind::Cuda] {
+            for (bytes, execution) in
+                [(14_336.0, Execution::Graph), (43_008.0, Execution::Eager), (1e6, Execution::Graph)]
+            {
+                let request = Request { execution, ..request(hardware.count, bytes) };
+                let explained = explain_choice(&hardware, runtime, &Policy::default(), request);
+                if let Some(better) = &explained.better {
+                    assert!(super::backend::offered(runtime, better.choice.backend), "{name} {runtime:?}");
+                    // What is proposed is what the server takes once it is switched on.
+                    let on = Policy { opt_in: vec![better.choice.backend], ..Policy::default() };
+                    if better.because.contains("off by default") {
+                        assert_eq!(
+                            choose(&hardware, runtime, &on, request),
+                            better.choice,
+                            "{name} {runtime:?}"
+                        );
+                    }
+                }
+                let all: String = explained.rejected.iter().map(|(_, why)| why.as_str()).collect();
+                let other =
+                    if runtime == RuntimeKind::Sglang { ["vLLM", "VLLM_"] } else { ["SGLang", "--enable-"] };
+                assert!(!other.iter().any(|word| all.contains(word)), "{name} {runtime:?}: {all}");
+            }
+        }
+    }
+    let hardware = hardware("rtx-pro-6000-x8");
+    let vllm = explain_choice(&hardware, RuntimeKind::Vllm, &Policy::default(), request(8, 43_008.0));
+    let why = vllm.rejected.iter().find(|(backend, _)| *backend == Backend::Mscclpp).expect("listed");
+    assert_eq!(why.1, "MSCCL++ is not part of vLLM");
+}
+
+#[test]
 fn a_backend_that_the_box_cannot_run_is_refused_with_a_reason() {
     let hardware = hardware("rtx-pro-6000-x8");
     let policy = Policy { backend: Some(Backend::CustomAllReduce), ..Policy::default() };
@@ -314,12 +359,12 @@ fn variables_without_effect_are_named_with_the_reason_and_the_size() {
     let buffer = one(&[("NCCL_BUFFSIZE", "8388608")]);
     assert_eq!(buffer.kind, NoteKind::Ineffective);
     assert!(
-        buffer.sentence.starts_with("NCCL_BUFFSIZE does not affect a 43 KB LL message"),
+        buffer.sentence.starts_with("NCCL_BUFFSIZE does not affect LL messages of 43 KB: it sets the chunk"),
         "{}",
         buffer.sentence
     );
     assert!(one(&[("NCCL_ALGO", "Ring")]).sentence.contains("NCCL takes ring anyway"));
-    assert!(one(&[("NCCL_MAX_NCHANNELS", "16")]).sentence.contains("runs on 1 of"));
+    assert!(one(&[("NCCL_MAX_NCHANNELS", "16")]).sentence.contains("run on 1 of"));
     assert_eq!(
         one(&[("NCCL_PORTO", "LL")]).sentence,
         "NCCL has no variable NCCL_PORTO; did you mean NCCL_PROTO?"
@@ -328,6 +373,18 @@ fn variables_without_effect_are_named_with_the_reason_and_the_size() {
     assert_eq!(one(&[("NCCL_P2P_LEVEL", "FAR")]).kind, NoteKind::Invalid);
     assert_eq!(one(&[("NCCL_DEBUG", "INFO")]).kind, NoteKind::Ineffective);
     assert!(notes(&[("NCCL_P2P_DISABLE", "1")]).is_empty(), "it changes the transport");
+    let two = [request(8, 14_336.0), request(8, 43_008.0), request(8, 43_008.0)];
+    let both =
+        environment_notes(&hardware, &with(&[("NCCL_PROTO", "LL"), ("NCCL_BUFFSIZE", "8388608")]), &two);
+    let sentences: Vec<&str> = both.iter().map(|note| note.sentence.as_str()).collect();
+    assert_eq!(
+        sentences,
+        [
+            "NCCL_PROTO=LL changes nothing for 14.3 KB and 43 KB: NCCL takes LL anyway",
+            "NCCL_BUFFSIZE does not affect LL messages of 14.3 KB and 43 KB: it sets the chunk of Simple, and LL has \
+             buffers of its own",
+        ]
+    );
     // On two AMD sockets LL is what changes everything.
     let turin = preset("rtx-pro-6000-x8-dual-turin").expect("preset");
     assert!(environment_notes(&turin, &with(&[("NCCL_PROTO", "LL")]), &[request(8, 43_008.0)]).is_empty());

@@ -100,7 +100,8 @@ fn through_nccl(hardware: &Hardware, choice: Choice, request: Request) -> (Secon
             let n = f64::from(request.ranks);
             let rate = ring_rate(hardware, choice.transport, request.ranks, 0.5);
             return (
-                Seconds::from_us(8.4 + 2.0) + request.bytes * ((n - 1.0) / n) / rate,
+                Seconds::from_us(8.4 + 2.0)
+                    + nccl::counted_bytes(request.op, request.ranks, request.bytes) * ((n - 1.0) / n) / rate,
                 Source::Assumed,
                 0.4,
             );

@@ -12,7 +12,9 @@
 use super::kernel::{self, is_plain, per_cache_width, shared_cache, tables_of};
 use super::price::Pricing;
 use super::roofline::{Cost, Demand, Roofline, demand, kernels};
+use crate::calibration::Lookup;
 use crate::forward::{Op, OpKind, Part};
+use crate::model::KvFormat;
 use crate::runtime::RuntimeKind;
 use crate::units::{Bytes, Flops, Seconds};
 
@@ -70,10 +72,11 @@ fn attention(ops: &[Op], with: &Pricing, roofline: &Roofline) -> Option<Module> 
     else {
         return None;
     };
-    let row = per_cache_width(kv, |kv| {
+    let look_up = |kv, heads| {
         let server = tables_of(with.runtime.kind);
         with.calibration.mla_module(server, kv, requests * rows, heads, context)
-    })?;
+    };
+    let row = narrowed(kv, per_cache_width(kv, |kv| look_up(kv, heads))?, |kv| look_up(kv, 1));
     let alone = Cost { time: (row.time - REPLAY).max(Seconds::ZERO), ..shared_cache(row, rows) };
     Some(Module {
         label: "attention module",
@@ -81,6 +84,18 @@ fn attention(ops: &[Op], with: &Pricing, roofline: &Roofline) -> Option<Module> 
         kernels: total.kernels,
         cost: roofline.beyond_l2(alone, &total),
     })
+}
+
+/// A bf16 row for a narrower cache: what the cache saves is measured for one head on some GPUs, at the same batch and
+/// context, and a share of the time as for all heads that read the cache together.
+fn narrowed(kv: KvFormat, row: Cost, one_head: impl Fn(KvFormat) -> Option<Lookup>) -> Cost {
+    if kv == KvFormat::Bf16 || !row.extrapolated {
+        return row;
+    }
+    match (one_head(kv), one_head(KvFormat::Bf16)) {
+        (Some(narrow), Some(wide)) => Cost { time: row.time * (narrow.time / wide.time).min(1.0), ..row },
+        _ => row,
+    }
 }
 
 /// Whether an operation is the first projection of such a module.

@@ -29,7 +29,7 @@ use fields::{Fields, kind_of, out_of_range};
 use json::parse_json;
 use quantisation::Quantisation;
 
-pub use draft::parse_draft_config;
+pub use draft::{parse_draft, parse_draft_config};
 pub use error::ConfigError;
 
 /// Storage that the user states instead of what the configuration says.

@@ -125,6 +125,9 @@ fn branch(depths: &[u8], i: usize) -> String {
         .collect()
 }
 
+/// Stands for an accept length that every cycle exceeds.
+const ANY: &str = "any";
+
 /// One line of the lever table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LeverRow {
@@ -145,7 +148,9 @@ pub(super) struct LeverRow {
 /// The levers, in a fixed order.
 pub(super) fn lever_rows(break_even: &BreakEvens, cycle: Seconds) -> Vec<LeverRow> {
     let own = TimeScale::for_largest([cycle]);
-    let accept_text = |length: AcceptLength| length.to_string();
+    // Every cycle yields the bonus token: what needs less is met by any draft.
+    let accept_text =
+        |length: AcceptLength| if length.get() < 1.0 { ANY.to_owned() } else { length.to_string() };
     let mut rows = vec![
         lever_row("accept length", &break_even.accept_length, accept_text, difference),
         lever_row("verify", &break_even.verify, |t| own.text(t), percent_change),
@@ -172,15 +177,17 @@ fn lever_row<T: Copy>(
     text: impl Fn(T) -> String,
     change: impl Fn(f64) -> String,
 ) -> LeverRow {
-    let bound = |value: T| format!("{} {}", if lever.at_least { '≥' } else { '≤' }, text(value));
+    let bound = |value: T| match text(value) {
+        any if any == ANY => any,
+        text => format!("{} {text}", if lever.at_least { '≥' } else { '≤' }),
+    };
     let unreachable = || "unreachable".to_owned();
     let none = || "—".to_owned();
     let (needed, draft_free, reachable) = match &lever.needed {
         BreakEven::Reached { value, draft_free } => {
             // A lever that is reached with drafting kept has nothing to add only where it is drafting itself.
-            let free = draft_free
-                .map(&bound)
-                .unwrap_or_else(|| if value.is_some() { none() } else { unreachable() });
+            let missing = || if value.is_some() { none() } else { unreachable() };
+            let free = draft_free.map_or_else(missing, &bound);
             (value.map(&bound), free, value.is_some())
         }
         BreakEven::Unreachable { because } => (None, because.clone(), false),

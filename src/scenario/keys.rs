@@ -135,8 +135,9 @@ mod tests {
                 || doc.path.ends_with('*')
                 || doc.path.contains("acceptance.")
                 || ["count", "total"].contains(&doc.path.rsplit('.').next().unwrap_or(""))
-                || ["speculation.method", "model.preset", "model.config", "what_if[].set"]
-                    .contains(&doc.path.as_str());
+                || doc.path.ends_with(".preset")
+                || doc.path.ends_with(".config")
+                || ["speculation.method", "what_if[].set"].contains(&doc.path.as_str());
             assert!(doc.default.is_some() || map_or_needed, "{} states no default", doc.path);
         }
     }

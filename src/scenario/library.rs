@@ -100,15 +100,17 @@ pub trait Library {
     /// KV cache of one token over all layers, before it is divided among GPUs.
     fn kv_per_token(&self, model: &Model) -> Bytes;
 
-    /// A drafter by name or alias.
-    fn draft(&self, name: &str) -> Option<Draft>;
-    /// Names of all drafters.
-    fn draft_names(&self) -> Vec<String>;
+    /// A drafter by name or alias: a head, or a whole model.
+    fn draft(&self, name: &str, formats: Formats) -> Option<Draft>;
+    /// Names of all heads; whole models are among [`Library::model_names`].
+    fn head_names(&self) -> Vec<String>;
     /// A drafter from a config.json.
     ///
     /// # Errors
     /// What is wrong with the file.
-    fn draft_file(&self, name: &str, json: &str) -> Result<Draft, String>;
+    fn draft_file(&self, name: &str, json: &str, formats: Formats) -> Result<Draft, String>;
+    /// Bytes of all weights that a drafter adds.
+    fn draft_resident(&self, draft: &Draft) -> Bytes;
     /// The multi-token-prediction module that a model brings.
     fn mtp(&self, model: &Model) -> Option<Draft>;
 

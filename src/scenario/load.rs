@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::axis;
 use super::check::check_dotted;
+use super::kind::FileKind;
 use super::layer::Layer;
 use super::overrides::{Overrides, Parsed, observed_key};
 use super::tree::{Node, lay_over, parse, read_text, set, unset};
@@ -23,6 +24,8 @@ pub struct Scenario {
     pub what_ifs: Vec<Variation>,
     /// All overrides, in order, as key and value; a removed key has the value `(removed)`.
     pub overrides: Vec<(String, String)>,
+    /// What the overrides replaced or dropped beside the keys that they name, each a sentence.
+    pub notes: Vec<String>,
 }
 
 /// A variation of a scenario.
@@ -60,6 +63,9 @@ pub fn load_with(path: impl AsRef<Path>, overrides: &Overrides) -> Result<Scenar
 pub(super) fn read(path: &Path, overrides: &Overrides) -> Result<(Scenario, Diagnostics), Diagnostics> {
     let mut found = Diagnostics::default();
     let mut tree = read_layers(path, &mut found)?;
+    if let Some(fault) = FileKind::of(&tree).fault(&tree, path) {
+        return Err(fault.into());
+    }
     let parsed = overrides.parse(&mut found);
     for key in &parsed.unset {
         if check_dotted(&key.path, &key.place, None, &mut found) && !unset(&mut tree, &key.path) {
@@ -78,8 +84,12 @@ pub(super) fn read(path: &Path, overrides: &Overrides) -> Result<(Scenario, Diag
         }
     }
     let base = Layer::read(tree, &mut found);
-    let variation =
-        (!right.is_empty()).then(|| Layer::read_variation(varied(&base.tree, &right), &base, &mut found));
+    let mut notes = Vec::new();
+    let variation = (!right.is_empty()).then(|| {
+        let (tree, dropped) = varied(&base.tree, &right);
+        notes = dropped;
+        Layer::read_variation(tree, &base, &mut found)
+    });
     let what_ifs = what_ifs(&base, variation.as_ref().unwrap_or(&base), &mut found);
     axis::check(&base, &mut found);
     let scenario = Scenario {
@@ -88,6 +98,7 @@ pub(super) fn read(path: &Path, overrides: &Overrides) -> Result<(Scenario, Diag
         variation,
         what_ifs,
         overrides: Parsed::shown(overrides),
+        notes,
     };
     Ok((scenario, found))
 }

@@ -3,14 +3,16 @@
 mod acceptance;
 mod complete;
 mod defaults;
+mod drafts;
 mod fits;
 mod names;
+mod remarks;
 mod stated;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use self::complete::Kind;
+use self::fits::Fit;
 use self::names::Names;
 use super::check::draft_shape;
 use super::layer::Layer;
@@ -18,9 +20,9 @@ use super::library::Library;
 use super::load::{Scenario, Variation, read};
 use super::overrides::{Overrides, REMOVED, observed_key};
 use super::setup::{Common, Method, ModelledSetup, ObservedSetup, PassSettings, Setup, WhatIf};
+use super::tree::STDIN;
 use super::written::Written;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::model::{Draft, Model};
 use crate::speculation::{Acceptance, DraftShape};
 
 /// A scenario ready to be solved.
@@ -79,11 +81,20 @@ fn resolve_into(scenario: &Scenario, library: &dyn Library, found: &mut Diagnost
     let mut resolver = Resolver { names: Names::new(library), library, notes: Vec::new(), found };
     let kind = complete::kind(&scenario.base, resolver.found);
     let base = resolver.base(scenario, kind);
-    let notes = std::mem::take(&mut resolver.notes);
+    let mut defaults = std::mem::take(&mut resolver.notes);
     let origin = base.as_ref().map(Origin::of);
     let variation = scenario.variation.as_ref().map(|layer| resolver.overridden(scenario, layer, origin));
+    // The variation is what is answered, so its defaults are those that matter.
+    if variation.is_some() {
+        defaults = std::mem::take(&mut resolver.notes);
+    }
     let what_ifs: Vec<Option<WhatIf>> =
         scenario.what_ifs.iter().map(|what_if| resolver.what_if(scenario, what_if, origin)).collect();
+    let mut notes = scenario.notes.clone();
+    notes.extend(remarks::unused_keys(&scenario.base));
+    notes.extend(defaults);
+    let answered = variation.as_ref().map_or(base.as_ref(), Option::as_ref);
+    notes.extend(remarks::beyond_context(answered, &what_ifs));
     Some(Loaded {
         variation: match variation {
             Some(setup) => Some(setup?),
@@ -126,13 +137,7 @@ impl Resolver<'_, '_> {
         let acceptance = self.acceptance(layer, None);
         match kind {
             Kind::Modelled => self.modelled(scenario, layer, acceptance),
-            Kind::Observed => {
-                if let Some(unused) = complete::unused_part(layer) {
-                    self.notes.push(unused);
-                }
-                let common = self.common(scenario, layer, acceptance?);
-                Some(Setup::Observed(ObservedSetup { common }))
-            }
+            Kind::Observed => self.observed(scenario, layer, acceptance),
         }
     }
 
@@ -141,6 +146,18 @@ impl Resolver<'_, '_> {
         let acceptance = self.acceptance(layer, Some((&scenario.base, origin)));
         if origin.modelled {
             return self.modelled(scenario, layer, acceptance);
+        }
+        self.observed(scenario, layer, acceptance)
+    }
+
+    fn observed(
+        &mut self,
+        scenario: &Scenario,
+        layer: &Layer,
+        acceptance: Option<Acceptance>,
+    ) -> Option<Setup> {
+        if let Some(unused) = complete::unused_part(layer) {
+            self.note(unused);
         }
         let common = self.common(scenario, layer, acceptance?);
         Some(Setup::Observed(ObservedSetup { common }))
@@ -202,7 +219,10 @@ impl Resolver<'_, '_> {
         let (hardware, model) = (hardware?, model?);
         let parallel = self.parallel(written, hardware.count);
         let context = self.context(written);
-        self.check_fit(layer, &hardware, &model, parallel, context);
+        self.check_fit(
+            layer,
+            &Fit { hardware: &hardware, model: &model, draft: draft.as_deref(), parallel, context },
+        );
         let runtime = self.runtime(written);
         let common = self.common(scenario, layer, acceptance?);
         for (name, notes) in [(&hardware.name, &hardware.notes), (&model.name, &model.notes)] {
@@ -233,15 +253,6 @@ impl Resolver<'_, '_> {
         Some(Setup::Modelled(Box::new(setup)))
     }
 
-    /// The drafter; none where the method needs none, or where one is missing, which is then among the faults.
-    fn draft(&mut self, layer: &Layer, model: Option<&Model>) -> Option<Arc<Draft>> {
-        match layer.written.speculation.method.map(Method::from)? {
-            Method::Ngram | Method::Unstated => None,
-            Method::Mtp => self.names.mtp(layer, model?, self.found),
-            Method::Eagle3 | Method::DraftModel => self.names.draft(layer, self.found),
-        }
-    }
-
     fn common(&mut self, scenario: &Scenario, layer: &Layer, acceptance: Acceptance) -> Common {
         let written = &layer.written;
         let shape = draft_shape(&written.speculation);
@@ -267,6 +278,9 @@ fn changes_base(scenario: &Scenario, key: &str) -> bool {
 /// The title, or the file's name without its ending.
 fn name(scenario: &Scenario, written: &Written) -> String {
     written.name.clone().unwrap_or_else(|| {
+        if scenario.path == STDIN {
+            return "standard input".to_owned();
+        }
         let path = Path::new(&scenario.path);
         path.file_stem().map_or_else(|| scenario.path.clone(), |stem| stem.to_string_lossy().into_owned())
     })

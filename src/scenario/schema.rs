@@ -5,13 +5,18 @@ use std::sync::OnceLock;
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::written::Written;
 
 /// The schema as `scenarios/scenario.schema.json` holds it: pretty, with a final newline, the same bytes every time.
+///
+/// Every key that may be left out may also be left empty there, since that is how a scenario that extends another
+/// removes a key of it (`draft: null`).
 pub fn json_schema() -> String {
-    let mut text = serde_json::to_string_pretty(schema()).expect("a schema is plain JSON");
+    let mut exported = schema().clone();
+    allow_nothing(&mut exported);
+    let mut text = serde_json::to_string_pretty(&exported).expect("a schema is plain JSON");
     text.push('\n');
     text
 }
@@ -30,6 +35,48 @@ pub(super) fn resolved(node: &'static Value) -> &'static Value {
     match node.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix("#/$defs/")) {
         Some(name) => &schema()["$defs"][name],
         None => node,
+    }
+}
+
+/// Lets every key below a schema be empty, unless it is required.
+fn allow_nothing(node: &mut Value) {
+    match node {
+        Value::Array(items) => items.iter_mut().for_each(allow_nothing),
+        Value::Object(object) => {
+            let required = object.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+            if let Some(Value::Object(keys)) = object.get_mut("properties") {
+                keys.iter_mut().filter(|(key, _)| !required.contains(&json!(key))).for_each(|(_, field)| {
+                    or_nothing(field);
+                });
+            }
+            if let Some(free) = object.get_mut("additionalProperties") {
+                or_nothing(free);
+            }
+            // What is free below `examples` is no schema.
+            object
+                .iter_mut()
+                .filter(|(key, _)| *key != "examples")
+                .for_each(|(_, inner)| allow_nothing(inner));
+        }
+        _ => {}
+    }
+}
+
+/// The same schema, or `null`.
+fn or_nothing(field: &mut Value) {
+    let Value::Object(field) = field else { return };
+    let nothing = json!({ "type": "null" });
+    if let Some(reference) = field.remove("$ref") {
+        field.insert("anyOf".to_owned(), json!([{ "$ref": reference }, nothing]));
+    } else if let Some(Value::Array(forms)) = field.get_mut("anyOf") {
+        forms.push(nothing);
+    } else if let Some(Value::Array(forms)) = field.get_mut("oneOf") {
+        forms.push(nothing);
+    } else if let Some(kind) = field.get_mut("type") {
+        match kind {
+            Value::Array(kinds) => kinds.push(json!("null")),
+            one => *one = json!([one.take(), "null"]),
+        }
     }
 }
 

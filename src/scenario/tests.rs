@@ -1,10 +1,13 @@
 //! Tests of loading and resolving as a whole.
 
 mod damaged;
+mod drafts;
+mod editor;
 mod golden;
 mod layers;
 mod limits;
 mod meaning;
+mod remarks;
 mod shipped;
 
 use super::library::Builtin;

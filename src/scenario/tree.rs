@@ -14,7 +14,7 @@ use crate::diagnostic::Place;
 
 pub use lay::{lay_over, set, unset};
 pub use parse::{parse, parse_value};
-pub use read::{MOST_BYTES, read_text};
+pub use read::{MOST_BYTES, STDIN, read_text};
 
 /// A value with its place.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,9 +8,10 @@ use super::tree::{Content, Entry, Node, set, unset};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
 /// A tree without what was observed and with keys changed. Keys that follow from a changed one, and are not changed
-/// themselves, are dropped so that they follow again.
-pub(super) fn varied(tree: &Node, changes: &[(DottedKey, Node)]) -> Node {
+/// themselves, are dropped so that they follow again; what is dropped is said in the second part.
+pub(super) fn varied(tree: &Node, changes: &[(DottedKey, Node)]) -> (Node, Vec<String>) {
     let mut tree = tree.clone();
+    let mut dropped = Vec::new();
     for owner in ["baseline", "speculation", "speculation.draft_pass", "speculation.verify"] {
         unset(&mut tree, &format!("{owner}.observed"));
     }
@@ -19,25 +20,41 @@ pub(super) fn varied(tree: &Node, changes: &[(DottedKey, Node)]) -> Node {
         if value.content == Content::Null {
             unset(&mut tree, &key.path);
         } else {
+            dropped.extend(replaced_law(&tree, &key.path));
             set(&mut tree, &key.path, &key.place, value.clone());
         }
     }
     let word = |tree: &Node, path: &str| tree.at(path).and_then(Node::text).map(str::to_owned);
     let chain = tree.at("speculation.topk").and_then(Node::number).is_none_or(|topk| topk <= 1.0);
+    let weightless = matches!(word(&tree, "speculation.method").as_deref(), Some("ngram" | "mtp"));
+    let mut drop = |path: &str, why: String| {
+        let old = tree.at(path).map(as_written);
+        if let Some(old) = old.filter(|_| unset(&mut tree, path)) {
+            dropped.push(format!("`{path}: {old}` is dropped: {why}"));
+        }
+    };
     for (one, other) in [("steps", "draft_tokens"), ("draft_tokens", "steps")] {
         let (one, other) = (format!("speculation.{one}"), format!("speculation.{other}"));
         if chain && changed(&one) && !changed(&other) {
-            unset(&mut tree, &other);
+            drop(&other, format!("it follows from `{one}`"));
         }
     }
-    let weightless = matches!(word(&tree, "speculation.method").as_deref(), Some("ngram" | "mtp"));
     if weightless && changed("speculation.method") && !changed("speculation.draft") {
-        unset(&mut tree, "speculation.draft");
+        drop("speculation.draft", "the new method has no draft of its own".to_owned());
     }
     if changed("hardware") && !changed("calibration") {
-        unset(&mut tree, "calibration");
+        drop("calibration", "it belongs to the old `hardware`".to_owned());
     }
-    tree
+    (tree, dropped)
+}
+
+/// The acceptance that a new kind of it replaces, since a scenario describes one.
+fn replaced_law(tree: &Node, path: &str) -> Option<String> {
+    let kind = path.strip_prefix("speculation.acceptance.")?.split('.').next()?;
+    let laws = tree.at("speculation.acceptance")?.map()?;
+    let (old, entry) =
+        laws.iter().find(|(law, entry)| *law != kind && entry.value.content != Content::Null)?;
+    Some(format!("`{path}` replaces `{old}: {}`: one kind of acceptance is used", as_written(&entry.value)))
 }
 
 /// The variations that a scenario lists, each laid over `under`.
@@ -78,7 +95,7 @@ fn what_if(item: &Node, base: &Layer, under: &Layer, found: &mut Diagnostics) ->
     let name = name.unwrap_or_else(|| {
         shown.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
     });
-    let layer = Layer::read_variation(varied(&under.tree, &changes), base, found);
+    let layer = Layer::read_variation(varied(&under.tree, &changes).0, base, found);
     Some(Variation { name, set: shown, layer })
 }
 

@@ -66,15 +66,15 @@ pub struct Written {
     pub speculation: SpeculationKeys,
     /// Variations to answer beside the scenario itself. Default: none.
     pub what_if: Vec<WhatIfKeys>,
-    /// Settings of `specplan simulate`.
+    /// Settings of a simulation. They are checked and not used yet: no verb simulates.
     pub simulation: SimulationKeys,
-    /// Axes of `specplan sweep`, each written as for `--vary`: `key=a,b,c`, `key=lo..hi:n` or `key=lo..hi:n:log`. Several
-    /// axes are crossed. Default: none.
+    /// Axes of a sweep, each `key=a,b,c`, `key=lo..hi:n` or `key=lo..hi:n:log`. Several axes are crossed. They are checked
+    /// and not used yet: no verb sweeps. Default: none.
     #[schemars(example = ["speculation.verify.time=10 ms..40 ms:31"])]
     pub sweep: Vec<String>,
 }
 
-/// A model by name or with formats.
+/// A model or drafter by name or with formats.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ModelChoice {
@@ -84,7 +84,7 @@ pub enum ModelChoice {
     Keys(ModelKeys),
 }
 
-/// A model with storage formats other than those of its checkpoint.
+/// A model or drafter with storage formats other than those of its checkpoint.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelKeys {

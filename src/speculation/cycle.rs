@@ -105,8 +105,11 @@ impl Cycle {
     /// What the cycle takes beyond draft and verify: exposed work, and hidden work where the host is the longer clock.
     pub fn host_time(&self) -> Sourced<Seconds> {
         let gpus = self.draft_time().value + self.verify.time.value;
-        let visible = (self.time().value - gpus).max(self.host.exposed.value);
-        Sourced { value: visible, ..self.host.exposed }
+        let exposed = self.host.exposed;
+        let visible = (self.time().value - gpus).max(exposed.value);
+        // What becomes visible shifts the range with the value.
+        let shift = visible - exposed.value;
+        exposed.map(|time| time + shift)
     }
 
     /// Drafting and host work together: the cycle without verify.

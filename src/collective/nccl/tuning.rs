@@ -66,9 +66,10 @@ pub(in crate::collective) fn steps(op: CollectiveOp, ranks: u32) -> f64 {
     if op == CollectiveOp::AllReduce { 2.0 * once } else { once }
 }
 
-/// The bytes that NCCL's table counts: the vector for all-reduce, all parts together otherwise.
+/// The bytes that NCCL's table counts, from those of one rank's input: the vector for all-reduce, reduce-scatter and
+/// all-to-all (which are given in full), all parts together for all-gather (of which a rank gives its part).
 pub(in crate::collective) fn counted_bytes(op: CollectiveOp, ranks: u32, bytes: Bytes) -> Bytes {
-    if op == CollectiveOp::AllReduce { bytes } else { bytes * f64::from(ranks) }
+    if op == CollectiveOp::AllGather { bytes * f64::from(ranks) } else { bytes }
 }
 
 /// The table's latency of a pair; `None` for algorithms that NCCL does not have.

@@ -39,8 +39,12 @@ impl Case {
     }
 
     fn pass(&self, batch: Batch) -> ForwardPass {
+        self.pass_over(TP8, batch)
+    }
+
+    fn pass_over(&self, parallel: Parallelism, batch: Batch) -> ForwardPass {
         let kind = if batch.rows > 1 { PassKind::Verify } else { PassKind::Decode };
-        build(&self.model, TP8, &self.runtime, kind, batch, ExpertOverlap::default())
+        build(&self.model, parallel, &self.runtime, kind, batch, ExpertOverlap::default())
     }
 
     const fn pricing(&self, execution: Execution) -> Pricing<'_> {

@@ -120,7 +120,8 @@ pub const ENTRIES: &[Entry] = &[
         code: Code::Memory,
         title: "the model does not fit into the memory of the GPUs",
         what: "Weights and the KV cache of the stated batch and context, divided as `parallel` says, exceed the memory of a GPU. \
-               Activations, CUDA graphs and the runtime need some more.",
+               Nothing is kept back for activations, CUDA graphs and the runtime, for which servers reserve about a tenth: what fits \
+               by less than that gets a note.",
         example: "hardware: rtx-4090-x2   # 2 x 24 GB\nmodel: llama-3.3-70b    # 141 GB in bf16",
         fix: "Use more GPUs, narrower weights (`model: { preset: llama-3.3-70b, weights: int4-g128 }`), an fp8 KV cache, \
               or a smaller batch or context.",
@@ -170,8 +171,8 @@ pub const ENTRIES: &[Entry] = &[
         code: Code::Incomplete,
         title: "something is missing without which nothing can be answered",
         what: "With hardware and a model every time can be predicted, and only the draft and its acceptance must be described. \
-               Without them three observed numbers are needed: the throughput of the baseline, the time of a verify pass, and the \
-               accept length.",
+               Without them three observed numbers are needed: the throughput of the baseline, the accept length, and either \
+               the throughput with speculation or the time of a verify pass.",
         example: "name: no numbers at all",
         fix: "Add the keys that the message names.",
     },
@@ -179,7 +180,9 @@ pub const ENTRIES: &[Entry] = &[
         code: Code::Contradiction,
         title: "two keys contradict each other",
         what: "`time` sets a part to a value that you suppose; `observed` says what was measured for exactly this \
-               configuration. One part cannot be both. The same holds for two ways of saying one thing.",
+               configuration. One part cannot be both. The same holds for two ways of saying one thing, and for a draft that \
+               does not fit: an EAGLE-3 head of another hidden size than the model's, a draft model with another vocabulary, a \
+               head where the method needs a whole model.",
         example: "verify:\n  time: 15 ms\n  observed: { time: 30 ms }",
         fix: "Keep what was measured, and put the supposition under `what_if`, or give it with `--set`.",
     },

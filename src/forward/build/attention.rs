@@ -63,20 +63,28 @@ fn grouped_query(ops: &mut Ops<'_>, gqa: &Gqa, shard: &Shard<'_>) {
     ops.gemm("o", tokens, shard.hidden, width(heads), gqa.weights);
 }
 
-/// Splitting a KV cache over ranks needs every rank's queries on all of them.
+/// Splitting a KV cache over ranks needs every rank's queries on all of them. They are gathered along the heads, so
+/// the parts, which arrive one after the other, are copied into place.
 fn gather_queries(ops: &mut Ops<'_>, width: u32, shared: u32, shard: &Shard<'_>) {
     let bytes = f64::from(shard.tokens()) * f64::from(width) * ACTIVATION;
     ops.collective("allgather_q", CollectiveOp::AllGather, shared, bytes);
+    if shared > 1 {
+        ops.small("transpose_q", 2.0 * bytes * f64::from(shared));
+    }
 }
 
-/// Partial outputs over a split KV cache are weighted by their log-sum-exp and summed.
+/// Partial outputs over a split KV cache are weighted by their log-sum-exp and summed: vLLM's `cp_lse_ag_out_rs`. The
+/// sum is scattered along the heads, which takes a copy of the whole before and of the part after
+/// (`movedim(0, dim).contiguous()` in its communicators). Taken for every runtime.
 fn combine_outputs(ops: &mut Ops<'_>, heads: u32, width: u32, shared: u32, shard: &Shard<'_>) {
     if shared > 1 {
         let pairs = f64::from(shard.tokens()) * f64::from(heads);
         ops.collective("allgather_lse", CollectiveOp::AllGather, shared, pairs * 4.0);
         let outputs = pairs * f64::from(width) * ACTIVATION;
         ops.small("lse_scale", 2.0 * outputs);
+        ops.small("transpose_o", 2.0 * outputs);
         ops.collective("reduce_scatter_o", CollectiveOp::ReduceScatter, shared, outputs);
+        ops.small("transpose_part", 2.0 * outputs / f64::from(shared));
     }
 }
 

@@ -167,6 +167,23 @@ fn a_split_context_pays_with_collectives() {
     assert_eq!((pass.collectives(AllGather), pass.collectives(ReduceScatter)), (1 + 2 * 61, 61));
     let plain = verify("kimi-k2.5", Parallelism::tensor(8), batch(1, 3), ExpertOverlap::default());
     within_1_percent(pass.kv_bytes().get() * 8.0, plain.kv_bytes().get(), "KV share");
+    // A rank gives its 8 heads of queries (576 wide), fp32 sums of all 64 heads, and outputs (512 wide) of all 64.
+    for (label, bytes) in [
+        ("allgather_q", 3.0 * 8.0 * 576.0 * 2.0),
+        ("allgather_lse", 3.0 * 64.0 * 4.0),
+        ("reduce_scatter_o", 3.0 * 64.0 * 512.0 * 2.0),
+    ] {
+        let found = pass.ops().find_map(|(op, count)| match op.kind {
+            OpKind::Collective { bytes, ranks, .. } if op.label == label => Some((bytes.get(), ranks, count)),
+            _ => None,
+        });
+        assert_eq!(found, Some((bytes, 8, 1)), "{label}");
+    }
+    // Gathering and scattering along the heads copies: in, out, and the part that stays.
+    let copies = |pass: &ForwardPass| {
+        pass.ops().filter(|(op, _)| op.label.starts_with("transpose")).map(|(_, n)| n).sum::<u32>()
+    };
+    assert_eq!((copies(&pass), copies(&plain)), (3 * 61, 0));
     // Grouped-query heads that are split leave no copies to share.
     let llama = verify("llama-3.1-70b", parallel, batch(1, 3), ExpertOverlap::default());
     assert_eq!(llama.collectives(ReduceScatter), 0);

@@ -22,12 +22,21 @@ const FUSED_FEATURES: u32 = 3;
 /// # Errors
 /// As [`parse_config`](super::parse_config).
 pub fn parse_draft_config(name: &str, json: &str) -> Result<Draft, ConfigError> {
+    parse_draft(name, json, FormatOverrides::default())
+}
+
+/// [`parse_draft_config`] with other storage formats. An EAGLE-3 head keeps `fc`, its own head and the cache, which is that
+/// of the target, as they are.
+///
+/// # Errors
+/// As [`parse_config`](super::parse_config).
+pub fn parse_draft(name: &str, json: &str, overrides: FormatOverrides) -> Result<Draft, ConfigError> {
     let value = parse_json(json)?;
     let config = Wrapped::descend(as_object(&value)?);
     if is_eagle3(config.outer)? || is_eagle3(config.text)? {
-        Ok(Draft::Eagle3(read_eagle3(name, config)?))
+        Ok(Draft::Eagle3(read_eagle3(name, config, overrides)?))
     } else {
-        Ok(Draft::Model(read_model(name, config, FormatOverrides::default())?))
+        Ok(Draft::Model(read_model(name, config, overrides)?))
     }
 }
 
@@ -37,12 +46,12 @@ fn is_eagle3(fields: Fields<'_>) -> Result<bool, ConfigError> {
     Ok(named || fields.get("eagle_config").is_some() || fields.get("draft_vocab_size").is_some())
 }
 
-fn read_eagle3(name: &str, config: Wrapped<'_>) -> Result<Eagle3, ConfigError> {
+fn read_eagle3(name: &str, config: Wrapped<'_>, overrides: FormatOverrides) -> Result<Eagle3, ConfigError> {
     let fields = config.text;
     let (family, _) = Family::of(fields.text("model_type"));
     let hidden = fields.count(&["hidden_size"], "every matrix")?;
     let base = config.base_format();
-    let quantisation = read_quantisation(config, base, FormatOverrides::default())?;
+    let quantisation = read_quantisation(config, base, overrides)?;
     let mut attention = AttentionShape::read(fields, family, hidden, 1)?.of_layer(0, &quantisation);
     if let Attention::Gqa(gqa) = &mut attention {
         gqa.input_multiple = Eagle3::INPUT_MULTIPLE;

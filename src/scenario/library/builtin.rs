@@ -82,16 +82,24 @@ impl Library for Builtin {
         model::footprint(model).kv_per_token
     }
 
-    fn draft(&self, name: &str) -> Option<Draft> {
-        model::draft_preset(name)
+    fn draft(&self, name: &str, formats: Formats) -> Option<Draft> {
+        let mut heads = model::draft_preset_entries().iter();
+        match heads.find(|entry| entry.name == name || entry.aliases.contains(&name)) {
+            Some(entry) => model::parse_draft(name, entry.json(), overrides(formats)).ok(),
+            None => self.model(name, formats).map(Draft::Model),
+        }
     }
 
-    fn draft_names(&self) -> Vec<String> {
+    fn head_names(&self) -> Vec<String> {
         names(model::draft_preset_entries())
     }
 
-    fn draft_file(&self, name: &str, json: &str) -> Result<Draft, String> {
-        model::parse_draft_config(name, json).map_err(|error| error.to_string())
+    fn draft_file(&self, name: &str, json: &str, formats: Formats) -> Result<Draft, String> {
+        model::parse_draft(name, json, overrides(formats)).map_err(|error| error.to_string())
+    }
+
+    fn draft_resident(&self, draft: &Draft) -> Bytes {
+        model::draft_footprint(draft).resident
     }
 
     fn mtp(&self, model: &Model) -> Option<Draft> {

@@ -4,24 +4,30 @@ use super::Resolver;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::forward::Parallelism;
 use crate::hardware::Hardware;
-use crate::model::{Attention, Model};
+use crate::model::{Attention, Draft, Model};
 use crate::scenario::layer::Layer;
 use crate::units::Bytes;
 
+/// Share of the memory that servers keep for activations, CUDA graphs and themselves: vLLM's default of
+/// `--gpu-memory-utilization` is 0.9, SGLang's `--mem-fraction-static` is near it.
+const RESERVE: f64 = 0.1;
+
+/// What has to fit.
+pub(super) struct Fit<'a> {
+    pub hardware: &'a Hardware,
+    pub model: &'a Model,
+    pub draft: Option<&'a Draft>,
+    pub parallel: Parallelism,
+    pub context: u32,
+}
+
 impl Resolver<'_, '_> {
-    pub(super) fn check_fit(
-        &mut self,
-        layer: &Layer,
-        hardware: &Hardware,
-        model: &Model,
-        parallel: Parallelism,
-        context: u32,
-    ) {
+    pub(super) fn check_fit(&mut self, layer: &Layer, fit: &Fit) {
         let before = self.found.list.len();
-        self.check_ranks(layer, hardware, parallel);
-        self.check_heads(layer, model, parallel);
+        self.check_ranks(layer, fit.hardware, fit.parallel);
+        self.check_heads(layer, fit.model, fit.parallel);
         if self.found.list.len() == before {
-            self.check_memory(layer, hardware, model, parallel, context);
+            self.check_memory(layer, fit);
         }
     }
 
@@ -77,21 +83,26 @@ impl Resolver<'_, '_> {
     }
 
     /// Weights and KV cache of one GPU against its memory: a lower bound of what a server needs.
-    fn check_memory(
-        &mut self,
-        layer: &Layer,
-        hardware: &Hardware,
-        model: &Model,
-        parallel: Parallelism,
-        context: u32,
-    ) {
+    fn check_memory(&mut self, layer: &Layer, fit: &Fit) {
+        let Fit { hardware, model, parallel, context, .. } = *fit;
         let batch = layer.written.workload.batch.unwrap_or(1);
-        let weights = Bytes::new(self.library.resident(model).get() / f64::from(parallel.tensor.max(1)));
+        let drafter = fit.draft.map_or(Bytes::ZERO, |draft| self.library.draft_resident(draft));
+        let all = self.library.resident(model).get() + drafter.get();
+        let weights = Bytes::new(all / f64::from(parallel.tensor.max(1)));
         let tokens = f64::from(batch) * f64::from(context);
         let kv = Bytes::new(self.library.kv_per_token(model).get() * tokens / kv_shares(model, parallel));
         let memory = self.library.memory(hardware);
         let needed = Bytes::new(weights.get() + kv.get());
         if needed.get() <= memory.get() {
+            if needed.get() > memory.get() * (1.0 - RESERVE) {
+                self.note(format!(
+                    "{} fills {:.0} % of each GPU's {memory} with weights and KV cache: servers keep about {:.0} % for \
+                     activations, CUDA graphs and the runtime (assumed), so they may refuse it",
+                    model.name,
+                    100.0 * needed.get() / memory.get(),
+                    100.0 * RESERVE
+                ));
+            }
             return;
         }
         let title = format!("{} does not fit: {needed} a GPU, and each has {memory}", model.name);
@@ -111,12 +122,13 @@ impl Resolver<'_, '_> {
         let help = if weights.get() > memory.get() {
             format!(
                 "use at least {} GPUs, or narrower weights such as `model: {{ preset: {}, weights: int4-g128 }}`",
-                (self.library.resident(model).get() / memory.get()).ceil().max(1.0).log2().ceil().exp2(),
+                (all / memory.get()).ceil().max(1.0).log2().ceil().exp2(),
                 model.name
             )
         } else {
             "use a smaller batch or context, more GPUs, or an fp8 KV cache".to_owned()
         };
+        let diagnostic = diagnostic.note("nothing is kept back for activations, CUDA graphs and the runtime");
         self.found.push(diagnostic.help(help));
     }
 }

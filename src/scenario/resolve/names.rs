@@ -15,7 +15,7 @@ use crate::scenario::layer::Layer;
 use crate::scenario::library::{Formats, Library};
 use crate::scenario::load::beside;
 use crate::scenario::tree::{parse, read_text};
-use crate::scenario::written::ModelChoice;
+use crate::scenario::written::{MethodWord, ModelChoice};
 
 /// Looks names up, each once.
 pub(super) struct Names<'a> {
@@ -23,7 +23,7 @@ pub(super) struct Names<'a> {
     hardware: BTreeMap<PathBuf, Arc<Hardware>>,
     calibration: BTreeMap<PathBuf, Arc<Calibration>>,
     model: BTreeMap<(PathBuf, Formats), Arc<Model>>,
-    draft: BTreeMap<PathBuf, Arc<Draft>>,
+    draft: BTreeMap<(PathBuf, Formats), Arc<Draft>>,
 }
 
 /// What a name stands for.
@@ -37,6 +37,44 @@ impl Named {
         match self {
             Self::Preset(name) => PathBuf::from(name),
             Self::File(path) => path.clone(),
+        }
+    }
+}
+
+/// A model or drafter as the scenario names it.
+struct Chosen<'l> {
+    name: &'l str,
+    place: Option<&'l Place>,
+    formats: Formats,
+    /// Whether it is a path; none where the name tells.
+    is_path: Option<bool>,
+}
+
+impl<'l> Chosen<'l> {
+    fn read(layer: &'l Layer, key: &str, choice: &'l ModelChoice, found: &mut Diagnostics) -> Option<Self> {
+        let place = place_of_name(layer, key);
+        let keys = match choice {
+            ModelChoice::Name(name) => {
+                return Some(Self { name, place, formats: Formats::default(), is_path: None });
+            }
+            ModelChoice::Keys(keys) => keys,
+        };
+        let formats = Formats { weights: keys.weights.map(Into::into), kv: keys.kv.map(Into::into) };
+        match (&keys.preset, &keys.config) {
+            (Some(name), None) => Some(Self { name, place, formats, is_path: Some(false) }),
+            (None, Some(path)) => Some(Self { name: path, place, formats, is_path: Some(true) }),
+            _ => {
+                found.push(one_of_preset_and_config(layer, key, keys.preset.is_some()));
+                None
+            }
+        }
+    }
+
+    fn named(&self, is_preset: impl Fn(&str) -> bool) -> Named {
+        match self.is_path {
+            Some(true) => Named::File(relative_to(self.place, self.name)),
+            Some(false) => Named::Preset(self.name.to_owned()),
+            None => named(self.name, self.place, is_preset),
         }
     }
 }
@@ -123,37 +161,20 @@ impl<'a> Names<'a> {
     }
 
     pub(super) fn model(&mut self, layer: &Layer, found: &mut Diagnostics) -> Option<Arc<Model>> {
-        let (name, place, formats, is_path) = match layer.written.model.as_ref()? {
-            ModelChoice::Name(name) => (name, layer.place("model"), Formats::default(), None),
-            ModelChoice::Keys(keys) => {
-                let formats = Formats { weights: keys.weights.map(Into::into), kv: keys.kv.map(Into::into) };
-                match (&keys.preset, &keys.config) {
-                    (Some(name), None) => (name, layer.place("model.preset"), formats, Some(false)),
-                    (None, Some(path)) => (path, layer.place("model.config"), formats, Some(true)),
-                    _ => {
-                        found.push(one_of_preset_and_config(layer, keys.preset.is_some()));
-                        return None;
-                    }
-                }
-            }
-        };
-        let named = match is_path {
-            Some(true) => Named::File(relative_to(place, name)),
-            Some(false) => Named::Preset(name.clone()),
-            None => named(name, place, |name| self.library.model(name, Formats::default()).is_some()),
-        };
-        let key = (named.key(), formats);
+        let choice = Chosen::read(layer, "model", layer.written.model.as_ref()?, found)?;
+        let named = choice.named(|name| self.library.model(name, Formats::default()).is_some());
+        let key = (named.key(), choice.formats);
         if let Some(known) = self.model.get(&key) {
             return Some(Arc::clone(known));
         }
         let model = match &named {
             Named::Preset(name) => self
                 .library
-                .model(name, formats)
-                .ok_or_else(|| Box::new(unknown("model", name, place, &self.library.model_names()))),
-            Named::File(path) => read_text(path, place).and_then(|text| {
-                let reader = self.library.model_file(&path.display().to_string(), &text, formats);
-                reader.map_err(|why| Box::new(unusable("model", path, &why, place)))
+                .model(name, choice.formats)
+                .ok_or_else(|| Box::new(unknown("model", name, choice.place, &self.library.model_names()))),
+            Named::File(path) => read_text(path, choice.place).and_then(|text| {
+                let reader = self.library.model_file(&path.display().to_string(), &text, choice.formats);
+                reader.map_err(|why| Box::new(unusable("model", path, &why, choice.place)))
             }),
         };
         let model = Arc::new(kept(model, found)?);
@@ -161,28 +182,35 @@ impl<'a> Names<'a> {
         Some(model)
     }
 
-    pub(super) fn draft(&mut self, layer: &Layer, found: &mut Diagnostics) -> Option<Arc<Draft>> {
-        let Some(name) = layer.written.speculation.draft.as_deref() else {
-            found.push(draft_missing(layer, &self.library.draft_names()));
-            return None;
-        };
-        let place = layer.place("speculation.draft");
-        let named = named(name, place, |name| self.library.draft(name).is_some());
-        if let Some(known) = self.draft.get(&named.key()) {
+    /// The drafter that the scenario names, whatever its kind.
+    pub(super) fn draft(
+        &mut self,
+        layer: &Layer,
+        choice: &ModelChoice,
+        found: &mut Diagnostics,
+    ) -> Option<Arc<Draft>> {
+        let choice = Chosen::read(layer, "speculation.draft", choice, found)?;
+        let named = choice.named(|name| self.library.draft(name, Formats::default()).is_some());
+        let key = (named.key(), choice.formats);
+        if let Some(known) = self.draft.get(&key) {
             return Some(Arc::clone(known));
         }
         let draft = match &named {
-            Named::Preset(name) => self
-                .library
-                .draft(name)
-                .ok_or_else(|| Box::new(unknown("draft", name, place, &self.library.draft_names()))),
-            Named::File(path) => read_text(path, place).and_then(|text| {
-                let reader = self.library.draft_file(&path.display().to_string(), &text);
-                reader.map_err(|why| Box::new(unusable("draft", path, &why, place)))
+            Named::Preset(name) => self.library.draft(name, choice.formats).ok_or_else(|| {
+                let (mut names, others) = match layer.written.speculation.method {
+                    Some(MethodWord::DraftModel) => (self.library.model_names(), self.library.head_names()),
+                    _ => (self.library.head_names(), self.library.model_names()),
+                };
+                names.extend(others);
+                Box::new(unknown("draft", name, choice.place, &names))
+            }),
+            Named::File(path) => read_text(path, choice.place).and_then(|text| {
+                let reader = self.library.draft_file(&path.display().to_string(), &text, choice.formats);
+                reader.map_err(|why| Box::new(unusable("draft", path, &why, choice.place)))
             }),
         };
         let draft = Arc::new(kept(draft, found)?);
-        self.draft.insert(named.key(), Arc::clone(&draft));
+        self.draft.insert(key, Arc::clone(&draft));
         Some(draft)
     }
 
@@ -200,7 +228,7 @@ impl<'a> Names<'a> {
             found.push(diagnostic.help("use `eagle3` with a `draft`, `draft-model`, or `ngram`"));
             return None;
         };
-        let key = PathBuf::from(format!("mtp of {}", model.name));
+        let key = (PathBuf::from(format!("mtp of {}", model.name)), Formats::default());
         Some(Arc::clone(self.draft.entry(key).or_insert_with(|| Arc::new(draft))))
     }
 }
@@ -265,24 +293,16 @@ fn unknown(key: &str, name: &str, place: Option<&Place>, names: &[String]) -> Di
     }
 }
 
-fn one_of_preset_and_config(layer: &Layer, both: bool) -> Diagnostic {
-    let title = "`model` needs exactly one of `preset` and `config`";
+fn one_of_preset_and_config(layer: &Layer, key: &str, both: bool) -> Diagnostic {
+    let name = key.rsplit('.').next().unwrap_or(key);
+    let title = format!("`{name}` needs exactly one of `preset` and `config`");
     let diagnostic = Diagnostic::error(if both { Code::Contradiction } else { Code::Incomplete }, title);
-    let path = if both { "model.config" } else { "model" };
-    marked(diagnostic, layer.key(path), if both { "beside `preset`" } else { "neither is given" })
+    let path = if both { format!("{key}.config") } else { key.to_owned() };
+    marked(diagnostic, layer.key(&path), if both { "beside `preset`" } else { "neither is given" })
 }
 
-fn draft_missing(layer: &Layer, names: &[String]) -> Diagnostic {
-    let diagnostic = Diagnostic::error(Code::Incomplete, "this method needs a `draft`");
-    let diagnostic = marked(diagnostic, layer.place("speculation.method"), "drafts with weights of its own");
-    let model = match &layer.written.model {
-        Some(ModelChoice::Name(name)) => Some(name),
-        Some(ModelChoice::Keys(keys)) => keys.preset.as_ref(),
-        None => None,
-    };
-    let fitting = names.iter().find(|name| model.is_some_and(|model| name.ends_with(model.as_str())));
-    match fitting {
-        Some(name) => diagnostic.help(format!("a drafter for this model exists: `draft: {name}`")),
-        None => diagnostic.help("give a preset or the path of the drafter's config.json"),
-    }
+/// Where the name of a model or drafter is written, whichever form it has.
+pub(super) fn place_of_name<'l>(layer: &'l Layer, key: &str) -> Option<&'l Place> {
+    let inner = ["preset", "config"].iter().find_map(|form| layer.place(&format!("{key}.{form}")));
+    inner.or_else(|| layer.place(key))
 }

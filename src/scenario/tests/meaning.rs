@@ -163,7 +163,9 @@ fn without_a_model_only_times_and_acceptance_can_vary() {
 fn a_model_file_with_other_formats_is_read() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     std::fs::write(folder.path().join("config.json"), LLAMA).expect("a file");
-    let text = MODELLED.replace("model: kimi-k2.5", "model: { config: config.json, kv: fp8 }");
+    let text = MODELLED
+        .replace("model: kimi-k2.5", "model: { config: config.json, kv: fp8 }")
+        .replace("draft: eagle3-kimi-k2.5", "draft: eagle3-llama-3.1-8b");
     let path = folder.path().join("scenario.yaml");
     std::fs::write(&path, text).expect("a file");
     let opened = crate::scenario::open(&path, &crate::scenario::Overrides::default(), &super::Builtin);

@@ -9,6 +9,9 @@ use crate::diagnostic::{Code, Diagnostic, Place, SourceText};
 /// Larger files are refused before they are parsed: 1 MB.
 pub const MOST_BYTES: u64 = 1_000_000;
 
+/// The name of a file that means standard input, where a person gives it on the command line.
+pub const STDIN: &str = "-";
+
 /// The text of a file that somebody named on the command line, or at `named_at` in another file.
 ///
 /// # Errors
@@ -34,6 +37,29 @@ pub fn read_text(path: &Path, named_at: Option<&Place>) -> Result<String, Box<Di
         }
         diagnostic
     };
+    let too_large = |size: String| {
+        let limit = MOST_BYTES / 1_000_000;
+        let title = format!("`{shown}` is too large: {size}, and {limit} MB is the most");
+        fault(Code::TooLarge, title, "named here")
+    };
+    let limited = |reader: &mut dyn Read| {
+        let mut bytes = Vec::new();
+        // Pipes and devices have no length in their metadata.
+        reader.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(too_large("it goes on after that".to_owned()));
+        }
+        String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
+            let title =
+                format!("`{shown}` is not UTF-8 text: byte {at}, in line {line}, belongs to no character");
+            fault(Code::Unreadable, title, "named here")
+        })
+    };
+    if named_at.is_none() && path == Path::new(STDIN) {
+        return limited(&mut std::io::stdin().lock());
+    }
     let facts = fs::metadata(path).map_err(|error| unreadable(&error))?;
     if facts.is_dir() {
         return Err(Box::new(
@@ -41,28 +67,10 @@ pub fn read_text(path: &Path, named_at: Option<&Place>) -> Result<String, Box<Di
                 .help("give the path of a file inside it"),
         ));
     }
-    let too_large = |size: String| {
-        let limit = MOST_BYTES / 1_000_000;
-        let title = format!("`{shown}` is too large: {size}, and {limit} MB is the most");
-        fault(Code::TooLarge, title, "named here")
-    };
     if facts.len() > MOST_BYTES {
         return Err(too_large(format!("{:.1} MB", facts.len() as f64 / 1e6)));
     }
-    let file = File::open(path).map_err(|error| unreadable(&error))?;
-    let mut bytes = Vec::new();
-    // Pipes and devices have no length in their metadata.
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(too_large("it goes on after that".to_owned()));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
-        let title =
-            format!("`{shown}` is not UTF-8 text: byte {at}, in line {line}, belongs to no character");
-        fault(Code::Unreadable, title, "named here")
-    })
+    limited(&mut File::open(path).map_err(|error| unreadable(&error))?)
 }
 
 /// A file of the same folder whose name is similar.

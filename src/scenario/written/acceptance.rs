@@ -30,7 +30,7 @@ pub struct AcceptanceKeys {
     pub histogram: Option<Vec<f64>>,
     /// A tree of drafted tokens.
     pub tree: Option<TreeKeys>,
-    /// A file with one of the other keys, as `specplan import` writes it, relative to the scenario.
+    /// A file with one of the other keys, at its top or under `acceptance`, relative to the scenario.
     pub file: Option<String>,
 }
 

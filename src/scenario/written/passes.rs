@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::ModelChoice;
 use super::acceptance::AcceptanceKeys;
 use super::quantity::{EnvironmentValue, Given};
 use super::words::{AlgorithmWord, BackendWord, ExecutionWord, MethodWord, ProtocolWord, TransportWord};
@@ -74,9 +75,10 @@ pub struct AllreduceKeys {
 pub struct SpeculationKeys {
     /// How tokens are drafted. Needed with a hardware model.
     pub method: Option<MethodWord>,
-    /// The drafter of `eagle3` and `draft-model`: a preset or the path of its config.json. Default: none.
-    #[schemars(example = "eagle3-kimi-k2.5")]
-    pub draft: Option<String>,
+    /// The drafter of `eagle3` and `draft-model`: a preset (a head such as `eagle3-kimi-k2.5` for `eagle3`, any model such as
+    /// `llama-3.1-8b` for `draft-model`), the path of its config.json, or a map with formats. Default: none.
+    #[schemars(example = "eagle3-kimi-k2.5", example = "llama-3.1-8b")]
+    pub draft: Option<ModelChoice>,
     /// Draft steps, as SGLang's `--speculative-num-steps`; vLLM's `num_speculative_tokens`. Default: draft_tokens - 1
     /// where topk is 1.
     #[schemars(range(min = 1, max = 64))]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::quantity::Given;
 use crate::units::Seconds;
 
-/// Settings of `specplan simulate`.
+/// Settings of a simulation. They are checked and not used yet: no verb simulates.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SimulationKeys {
