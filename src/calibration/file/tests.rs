@@ -332,7 +332,7 @@ fn side_files_that_hold_no_text_are_called_what_they_are() {
         let file = move |_: &str| Ok(bytes.clone());
         parse("a", &yaml, &file).unwrap_err().to_string()
     };
-    let damaged = "table `gemm`: it cannot be unpacked: ";
+    let damaged = "table `gemm`: it cannot be read: ";
     assert_eq!(of(vec![0; 5000]), format!("{damaged}it holds NUL bytes, so it is no comma-separated text"));
     assert_eq!(of(vec![0xff, 0xfe, b'a', 0]), format!("{damaged}it is UTF-16, and should be UTF-8"));
     assert_eq!(of(vec![0xc3, 0x28]), format!("{damaged}it is not UTF-8 text"));
