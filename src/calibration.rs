@@ -30,6 +30,9 @@ mod tests;
 use indexmap::IndexMap;
 use serde::Serialize;
 
+use crate::diagnostic::closest;
+use crate::hardware;
+
 pub use collectives::{CollectiveCurve, CollectiveKey, CollectiveRow};
 pub use error::{CalibrationError, Place, TableError};
 pub use file::{FORMAT, parse};
@@ -83,6 +86,24 @@ pub struct BoxFacts {
     /// NCCL_* variables that were set.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub environment: IndexMap<String, String>,
+}
+
+impl BoxFacts {
+    /// A sentence for the user where the GPU is no preset; also among [`Calibration::notes`]. A card without a preset
+    /// can have been measured, so this is no error.
+    pub fn unknown_gpu(&self) -> Option<String> {
+        if hardware::gpu_preset(&self.gpu).is_some() {
+            return None;
+        }
+        let names = hardware::gpu_entries().iter().flat_map(|e| std::iter::once(&e.name).chain(&e.aliases));
+        let near = closest(&self.gpu, names.map(String::as_str));
+        Some(format!(
+            "The GPU `{}` of the calibration is no GPU preset{}: whether the box of a scenario has the measured \
+             card cannot be told.",
+            tree::shown(&self.gpu),
+            near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"))
+        ))
+    }
 }
 
 /// Where numbers came from.

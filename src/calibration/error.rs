@@ -146,6 +146,11 @@ pub enum TableError {
         /// What should stand there.
         expected: String,
     },
+    /// A curve through no row, since all of its rows are flagged.
+    OnlySpikes {
+        /// Its first row.
+        line: usize,
+    },
     /// The same point twice.
     Duplicate {
         /// The second row.
@@ -164,6 +169,7 @@ impl TableError {
             | Self::RepeatedColumn { line, .. }
             | Self::Cells { line, .. }
             | Self::Cell { line, .. }
+            | Self::OnlySpikes { line }
             | Self::Duplicate { line } => Some(*line),
         }
     }
@@ -183,7 +189,7 @@ impl TableError {
 
     fn what(&self) -> String {
         match self {
-            Self::Unpack(why) => format!("it cannot be unpacked: {why}"),
+            Self::Unpack(why) => format!("it cannot be read: {why}"),
             Self::Empty => "it is empty; it needs a header and at least one row".to_owned(),
             Self::NoRows { .. } => "it has a header and no rows".to_owned(),
             Self::MissingColumn { column, header, .. } => {
@@ -204,6 +210,9 @@ impl TableError {
                 format!("it is empty, but must be {expected}")
             }
             Self::Cell { cell, expected, .. } => format!("`{cell}` is not {expected}"),
+            Self::OnlySpikes { .. } => {
+                "every row of this curve is flagged `spike`, so none is left".to_owned()
+            }
             Self::Duplicate { .. } => "the same point as in an earlier line".to_owned(),
         }
     }

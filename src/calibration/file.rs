@@ -28,8 +28,6 @@ use super::side_file::refused_name;
 use super::tables::Tables;
 use super::tree::{self, Content, Node, shown};
 use super::{BoxFacts, Calibration, Provenance, presets};
-use crate::diagnostic::closest;
-use crate::hardware;
 
 /// The first line of every calibration file says this.
 pub const FORMAT: &str = "specplan-calibration/1";
@@ -79,7 +77,7 @@ fn read(reading: &Reading, yaml_text: &str) -> Result<Calibration> {
     let keys = Keys::of("", &tree, KEYS)?;
     let mut notes = texts(keys.list("notes", "a list of texts")?, "notes")?;
     let facts = facts(Keys::of("box", keys.needed("box", "the box that was measured")?, BOX_KEYS)?)?;
-    notes.extend(unknown_gpu(&facts.gpu));
+    notes.extend(facts.unknown_gpu());
     let source = keys.needed("provenance", "where the numbers come from")?;
     let provenance = provenance(Keys::of("provenance", source, &["source", "licence", "command", "date"])?)?;
     let per_table = |key| keys.get(key).map(|node| Keys::of(key, node, TABLES)).transpose();
@@ -147,21 +145,6 @@ fn facts(keys: Keys) -> Result<BoxFacts> {
 
 /// The most GPUs of a measured box, and the most ranks of a measured collective \[B\].
 pub(super) const MOST_RANKS: u32 = 1024;
-
-/// A card without a preset can have been measured, so this is no error.
-fn unknown_gpu(name: &str) -> Option<String> {
-    if hardware::gpu_preset(name).is_some() {
-        return None;
-    }
-    let names = hardware::gpu_entries().iter().flat_map(|e| std::iter::once(&e.name).chain(&e.aliases));
-    let hint = closest(name, names.map(String::as_str)).map(|near| format!(" (did you mean `{near}`?)"));
-    Some(format!(
-        "The GPU `{}` of the calibration is no GPU preset{}: whether the box of a scenario has the measured card \
-         cannot be told.",
-        shown(name),
-        hint.unwrap_or_default()
-    ))
-}
 
 fn provenance(keys: Keys) -> Result<Provenance> {
     Ok(Provenance {

@@ -105,6 +105,7 @@ fn mistakes_in_a_box_file_are_sentences() {
     assert!(message(json!([])).contains("not a list"));
 }
 
+#[allow(clippy::needless_pass_by_value)] // Values are written where they are checked.
 fn message(value: serde_json::Value) -> String {
     parse("mine", &value).expect_err("invalid").to_string()
 }
@@ -315,7 +316,7 @@ proptest! {
         }
         if let Ok(hardware) = parse("any", &file) {
             let gpu = &hardware.gpu;
-            for figure in [gpu.memory.get(), gpu.bandwidth.get(), gpu.bf16.get(), gpu.fp8.map_or(1e12, |r| r.get())] {
+            for figure in [gpu.memory.get(), gpu.bandwidth.get(), gpu.bf16.get(), gpu.fp8.map_or(1e12, crate::units::FlopRate::get)] {
                 prop_assert!((1e9..=1e18).contains(&figure), "{figure}");
             }
             for ranks in 2..=hardware.count {

@@ -261,8 +261,10 @@ fn rows_that_nobody_measured_are_refused() {
 #[test]
 fn rows_may_stand_in_any_order_and_columns_too() {
     let yaml = |rows: &[&str]| {
-        let rows = rows.iter().map(|row| format!("    {row}\n")).collect::<String>();
-        format!("{HEAD}tables:\n  collectives: |\n    bytes,op,ranks,family,mode,transport,median_us\n{rows}")
+        let rows = rows.join("\n    ");
+        format!(
+            "{HEAD}tables:\n  collectives: |\n    bytes,op,ranks,family,mode,transport,median_us\n    {rows}\n"
+        )
     };
     let rows = [
         "1024,all-reduce,8,nccl,stream,p2p,24",
@@ -330,7 +332,7 @@ fn side_files_that_hold_no_text_are_called_what_they_are() {
         let file = move |_: &str| Ok(bytes.clone());
         parse("a", &yaml, &file).unwrap_err().to_string()
     };
-    let damaged = "table `gemm`: it cannot be unpacked: ";
+    let damaged = "table `gemm`: it cannot be read: ";
     assert_eq!(of(vec![0; 5000]), format!("{damaged}it holds NUL bytes, so it is no comma-separated text"));
     assert_eq!(of(vec![0xff, 0xfe, b'a', 0]), format!("{damaged}it is UTF-16, and should be UTF-8"));
     assert_eq!(of(vec![0xc3, 0x28]), format!("{damaged}it is not UTF-8 text"));

@@ -68,17 +68,16 @@ pub(super) fn topology(
         return Err(HardwareError::Together(text.to_owned()));
     }
     let mut builder = Builder::new(cpu.unwrap_or(Cpu::Unknown), gpu);
-    let found = match sockets {
-        Some(sockets) => add_sockets(&mut builder, sockets, gpu.pcie)?,
-        None => {
-            // NVLink alone matters: every GPU on a root port of its own.
-            let socket = builder.socket();
-            for bridge in 0..count {
-                let port = builder.root_port(socket, bridge, gpu.pcie);
-                builder.gpu(port);
-            }
-            count
+    let found = if let Some(sockets) = sockets {
+        add_sockets(&mut builder, sockets, gpu.pcie)?
+    } else {
+        // NVLink alone matters: every GPU on a root port of its own.
+        let socket = builder.socket();
+        for bridge in 0..count {
+            let port = builder.root_port(socket, bridge, gpu.pcie);
+            builder.gpu(port);
         }
+        count
     };
     if found != count {
         return Err(HardwareError::Count { found, count });

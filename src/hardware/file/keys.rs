@@ -125,8 +125,7 @@ impl<'a> Keys<'a> {
             Value::Number(number) => number.to_string(),
             other => return Err(wrong(self.path(key), "a number with its unit", other)),
         };
-        let bound =
-            |text: &str| text.parse::<T>().ok().expect("bounds are written well, as the presets show");
+        let bound = |text: &str| text.parse::<T>().expect("bounds are written well, as the presets show");
         let quantity: T =
             text.parse().map_err(|error| HardwareError::Quantity { key: self.path(key), error })?;
         if (bound(low)..=bound(high)).contains(&quantity) {

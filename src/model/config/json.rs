@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::error::Category;
 use serde_json::{Map, Number, Value};
 
 use super::error::ConfigError;
@@ -16,7 +17,12 @@ pub(super) fn parse_json(json: &str) -> Result<Value, ConfigError> {
     let distinct: Distinct = serde_json::from_str(json).map_err(|error| {
         let text = error.to_string();
         let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-        ConfigError::Syntax { line: error.line(), column: error.column(), message: message.to_owned() }
+        let message = match error.classify() {
+            Category::Eof => "the file ends in the middle of a value".to_owned(),
+            Category::Syntax => format!("not valid JSON: {message}"),
+            Category::Data | Category::Io => message.to_owned(),
+        };
+        ConfigError::Syntax { line: error.line(), column: error.column(), message }
     })?;
     Ok(distinct.0)
 }
@@ -106,9 +112,9 @@ mod tests {
         for (text, message) in [
             ("{\n \"a\": 1,\n \"a\": 2}", "line 3, column 4: the key `a` stands twice in one object"),
             ("{\"b\": {\"a\": 1, \"a\": 1}}", "line 1, column 18: the key `a` stands twice in one object"),
-            ("{\"a\": 1,}", "line 1, column 9: trailing comma"),
-            ("", "line 1, column 0: EOF while parsing a value"),
-            ("{\"a\": 1e999}", "line 1, column 11: number out of range"),
+            ("{\"a\": 1,}", "line 1, column 9: not valid JSON: trailing comma"),
+            ("", "line 1, column 0: the file ends in the middle of a value"),
+            ("{\"a\": 1e999}", "line 1, column 11: not valid JSON: number out of range"),
         ] {
             assert_eq!(parse_json(text).expect_err(text).to_string(), message);
         }
