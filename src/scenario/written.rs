@@ -27,6 +27,9 @@ pub use words::{
     WeightWord,
 };
 
+/// What-ifs that a scenario may list: each is answered in full.
+pub const MOST_WHAT_IFS: usize = 64;
+
 /// A scenario: a box, a model, how it is served, how it speculates, and what was measured.
 ///
 /// Quantities are written with their unit (`30 ms`, `82 tok/s`), with a spread where one is known (`"30 ms +- 1 ms"`,
@@ -64,7 +67,8 @@ pub struct Written {
     pub baseline: BaselineKeys,
     /// Decoding with speculation.
     pub speculation: SpeculationKeys,
-    /// Variations to answer beside the scenario itself. Default: none.
+    /// Variations to answer beside the scenario itself, at most 64. Default: none.
+    #[schemars(length(max = MOST_WHAT_IFS))]
     pub what_if: Vec<WhatIfKeys>,
     /// Settings of a simulation. They are checked and not used yet: no verb simulates.
     pub simulation: SimulationKeys,

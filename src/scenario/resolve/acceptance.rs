@@ -1,6 +1,6 @@
 //! The law of accepted tokens.
 
-use super::{Origin, Resolver};
+use super::{Origin, Resolver, complete};
 use crate::diagnostic::{Code, Diagnostic, Place, SourceText};
 use crate::scenario::check::{acceptance_kinds, draft_shape};
 use crate::scenario::layer::Layer;
@@ -35,7 +35,14 @@ impl Resolver<'_, '_> {
         let law = match &keys.file {
             Some(file) => law(&self.acceptance_file(layer, file)?, shape),
             None => law(keys, shape),
-        }?;
+        };
+        let Some(law) = law else {
+            // That of the base is reported with what else is missing there.
+            if base.is_some() {
+                self.found.push(complete::no_acceptance(layer));
+            }
+            return None;
+        };
         match self.library.acceptance(&law, shape) {
             Ok(acceptance) => Some(acceptance),
             Err(why) => {
