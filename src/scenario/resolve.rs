@@ -10,6 +10,7 @@ mod remarks;
 mod stated;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use self::complete::Kind;
 use self::fits::Fit;
@@ -81,13 +82,15 @@ pub fn open(
 
 /// Where something is missing because an override took it away, the override is marked.
 fn blame_overrides(scenario: &Scenario, found: &mut Diagnostics) {
+    let needed = |path: &str| {
+        ["hardware", "model", "baseline", "speculation"].contains(&path.split('.').next().unwrap_or(""))
+    };
     for diagnostic in &mut found.list {
         let missing = matches!(diagnostic.code, Some(Code::Incomplete | Code::AcceptanceKind));
-        if !missing || diagnostic.primary().is_some() {
-            continue;
-        }
-        for key in &scenario.gone {
-            *diagnostic = diagnostic.clone().at(&key.place, "taken away here");
+        for key in scenario.gone.iter().filter(|key| missing && needed(&key.path)) {
+            if diagnostic.labels.iter().all(|label| !Arc::ptr_eq(&label.place.source, &key.place.source)) {
+                *diagnostic = diagnostic.clone().at(&key.place, "taken away here");
+            }
         }
     }
 }

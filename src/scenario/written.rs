@@ -14,7 +14,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use acceptance::{AcceptanceFile, AcceptanceKeys, TreeKeys};
+pub use acceptance::{AcceptanceKeys, TreeKeys};
 pub use passes::{
     AllreduceKeys, BaselineKeys, BaselineObserved, DraftPassKeys, DraftPassObserved, HostKeys,
     ObservedAllreduceKeys, SchedulerKeys, SpeculationKeys, SpeculationObserved, VerifyKeys, VerifyObserved,

@@ -27,11 +27,28 @@ const MOST_NODES: usize = 20_000;
 /// Syntax, a key twice in one map, or limits exceeded.
 pub fn parse(source: &Arc<SourceText>) -> Result<Node, Box<Diagnostic>> {
     if is_blank(source) {
-        let title = format!("`{}` is empty", source.name);
         let example = "write at least `baseline`, `speculation` and what was observed; see scenarios/observed-only.yaml";
-        return Err(Box::new(Diagnostic::error(Code::Unreadable, title).help(example)));
+        return Err(Box::new(empty(source).help(example)));
     }
     parse_value(source, 0..source.text.len())
+}
+
+/// The tree of a file that a scenario names at a place. A file without content is an error there.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_named(source: &Arc<SourceText>, named_at: Option<&Place>) -> Result<Node, Box<Diagnostic>> {
+    if is_blank(source) {
+        return Err(Box::new(match named_at {
+            Some(place) => empty(source).at(place, "named here"),
+            None => empty(source),
+        }));
+    }
+    parse_value(source, 0..source.text.len())
+}
+
+fn empty(source: &SourceText) -> Diagnostic {
+    Diagnostic::error(Code::Unreadable, format!("`{}` is empty", source.name))
 }
 
 /// The tree of one YAML value that fills a range of a text, such as the value of `--set key=value`.
@@ -234,14 +251,14 @@ fn explained(mut error: &Error, source: &Arc<SourceText>, start: usize) -> Diagn
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. }
         | Error::AliasReplayCounterOverflow { .. } => at(
-            Diagnostic::error(Code::TooLarge, format!("`{}` grows beyond what a scenario can be", source.name)),
+            Diagnostic::error(Code::TooLarge, format!("`{}` grows beyond what such a file can be", source.name)),
             "the limit is reached here",
         )
         .note(format!(
             "at most {MOST_DEPTH} levels and {MOST_NODES} keys and values are read, aliases counted as often as they are used"
         )),
         Error::MultipleDocuments { .. } => at(
-            Diagnostic::error(Code::Syntax, "a file holds one scenario, and here a second one begins"),
+            Diagnostic::error(Code::Syntax, "a file holds one document, and here a second one begins"),
             "second document",
         ),
         Error::Eof { .. } => at(Diagnostic::error(Code::Syntax, "the file ends in the middle of a value"), ""),

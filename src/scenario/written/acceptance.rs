@@ -50,11 +50,3 @@ pub struct TreeKeys {
     #[schemars(range(min = 1, max = 65))]
     pub levels: Option<u32>,
 }
-
-/// A file that `acceptance.file` names. Where the counts came from may be said in any further key.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct AcceptanceFile {
-    /// The acceptance, as in a scenario.
-    pub acceptance: AcceptanceKeys,
-}
