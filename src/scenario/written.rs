@@ -62,6 +62,7 @@ pub struct Written {
     pub workload: WorkloadKeys,
     /// NCCL variables of the server, for all passes. Default: none set.
     #[schemars(example = serde_json::json!({"NCCL_PROTO": "LL"}))]
+    #[schemars(extend("maxProperties" = 256))]
     pub environment: IndexMap<String, EnvironmentValue>,
     /// Decoding without speculation.
     pub baseline: BaselineKeys,

@@ -46,8 +46,9 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         code: Code::OutOfRange,
         title: "a number is outside its range",
-        what: "Counts are whole and at least 1, times and throughputs are positive, probabilities lie \
-               between 0 and 1, and a spread may not reach below zero. NaN and infinity are never numbers here.",
+        what: "Counts are whole and at least 1, times lie between 1 ps and 1,000,000 s, throughputs between 0.001 and 10^9 tok/s, \
+               probabilities between 0 and 1, accept lengths between 1 and 65, and a spread may not reach below zero. NaN and \
+               infinity are never numbers here. Names and other texts are one line of printable letters.",
         example: "workload: { batch: 0 }",
         fix: "Write a number inside the range that the message names.",
     },
@@ -146,8 +147,9 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         code: Code::Parts,
         title: "observed parts are larger than their whole",
-        what: "An observed total contains its parts: the all-reduces of a pass take no longer than the pass, and a verify \
-               pass no longer than the cycle, which is batch · accept length / throughput.",
+        what: "An observed total contains its parts: the all-reduces of a pass take no longer than the pass. A \
+               verify pass longer than the cycle, which is batch · accept length / throughput, is no error of the file: the \
+               answer names it as a finding (`throughput-contradicts-verify`).",
         example: "verify:\n  observed: { time: 20 ms, allreduce: { count: 122, total: 25 ms } }",
         fix: "Check that both were measured in the same run, per pass, and on one rank.",
     },

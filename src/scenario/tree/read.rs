@@ -41,7 +41,7 @@ pub fn read_side_file(path: &Path) -> io::Result<Vec<u8>> {
         Refusal::TooLarge(size, most) => {
             io::Error::other(format!("too large: {size}, and {} MB is the most", most / 1_000_000))
         }
-        Refusal::NoText { .. } => io::Error::other("it is no text"),
+        Refusal::Utf16 | Refusal::NoText { .. } => io::Error::other("it is no text"),
     })
 }
 
@@ -52,8 +52,10 @@ enum Refusal {
     Kind(&'static str, &'static str),
     /// Its size and the most.
     TooLarge(String, u64),
-    /// The first byte that is no text, its line, and what to do.
-    NoText { byte: usize, line: usize, help: Option<&'static str> },
+    /// Saved as UTF-16.
+    Utf16,
+    /// The first byte that is no text, and its line.
+    NoText { byte: usize, line: usize },
 }
 
 impl Refusal {
@@ -88,14 +90,13 @@ impl Refusal {
                 let most = most / 1_000_000;
                 fault(Code::TooLarge, format!("`{shown}` is too large: {size}, and {most} MB is the most"))
             }
-            Self::NoText { byte, line, help } => {
+            Self::Utf16 => {
+                fault(Code::Unreadable, format!("`{shown}` is UTF-16, not UTF-8 text")).help("save it as UTF-8")
+            }
+            Self::NoText { byte, line } => {
                 let title =
                     format!("`{shown}` is not UTF-8 text: byte {byte}, in line {line}, belongs to no character");
-                let diagnostic = fault(Code::Unreadable, title);
-                match help {
-                    Some(help) => diagnostic.help(help),
-                    None => diagnostic,
-                }
+                fault(Code::Unreadable, title)
             }
         }
     }
@@ -127,14 +128,13 @@ fn read_limited(reader: &mut dyn Read, most: u64) -> Result<Vec<u8>, Refusal> {
 }
 
 fn as_text(bytes: Vec<u8>) -> Result<String, Refusal> {
-    const UTF_16: &str = "it looks like UTF-16: save it as UTF-8";
     if is_utf_16(&bytes) {
-        return Err(Refusal::NoText { byte: 0, line: 1, help: Some(UTF_16) });
+        return Err(Refusal::Utf16);
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
-        Refusal::NoText { byte: at, line, help: None }
+        Refusal::NoText { byte: at, line }
     })
 }
 
