@@ -185,6 +185,9 @@ impl Resolver<'_, '_> {
         if let Some(unused) = complete::unused_part(layer) {
             self.note(unused);
         }
+        if let Some(unused) = remarks::unused_by_observed(layer) {
+            self.note(unused);
+        }
         let common = self.common(scenario, layer, acceptance?);
         Some(Setup::Observed(ObservedSetup { common }))
     }
@@ -242,6 +245,12 @@ impl Resolver<'_, '_> {
         let (hardware, model) = (hardware?, model?);
         let parallel = self.parallel(written, hardware.count);
         let context = self.context(written);
+        self.check_transport(layer, &hardware);
+        if let (Some(_), Some(calibration)) = (&written.calibration, &calibration)
+            && let Some(foreign) = remarks::foreign_calibration(&hardware, calibration)
+        {
+            self.note(foreign);
+        }
         self.check_fit(
             layer,
             &Fit { hardware: &hardware, model: &model, draft: draft.as_deref(), parallel, context },

@@ -7,6 +7,7 @@ mod json;
 mod lay;
 mod parse;
 mod read;
+mod tag;
 
 use indexmap::IndexMap;
 

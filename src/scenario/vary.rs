@@ -84,11 +84,10 @@ fn what_if(item: &Node, base: &Layer, under: &Node, found: &mut Diagnostics) -> 
         found.push(fault.at(&name.value.place, "").help("name it, or leave `name` out: it is then called by its keys"));
     }
     let keys = set_by(item, found)?;
-    let (mut changes, mut shown) = (Vec::new(), Vec::new());
+    let mut changes = Vec::new();
     let mut right = true;
     for (path, Entry { key, value }) in keys {
         let written = DottedKey { path: path.clone(), place: key.clone() };
-        shown.push((path.clone(), as_written(value)));
         if path == "name" {
             let fault = Diagnostic::error(Code::Override, "a what-if that sets `name` changes no answer");
             found.push(fault.at(key, "a title").help("a what-if is named by `name` beside `set`"));
@@ -116,6 +115,8 @@ fn what_if(item: &Node, base: &Layer, under: &Node, found: &mut Diagnostics) -> 
     if !right {
         return None;
     }
+    let shown: Vec<(String, String)> =
+        changes.iter().map(|(key, value)| (key.path.clone(), as_written(value))).collect();
     let name = item.at("name").and_then(Node::text).map(str::to_owned);
     let name = name.unwrap_or_else(|| {
         shown.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
@@ -151,7 +152,9 @@ fn observed_in_what_if(key: &DottedKey) -> Diagnostic {
     let diagnostic = Diagnostic::error(Code::Override, "a what-if cannot change what was observed")
         .at(&key.place, "says what was measured");
     let supposed = key.path.replace(".observed.", ".");
-    if super::schema::at(&supposed).is_some() {
+    // Where the key stands alone, with its dots.
+    let whole = key.place.text().contains(&key.path);
+    if super::schema::at(&supposed).is_some() && whole {
         return diagnostic.fix(format!("to suppose a value, set `{supposed}`"), &key.place, supposed);
     }
     diagnostic.help("correct it in the scenario, or on the command line with `--set`")

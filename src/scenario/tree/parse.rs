@@ -59,9 +59,9 @@ pub fn parse_value(source: &Arc<SourceText>, range: Range<usize>) -> Result<Node
     let start = range.start;
     let raw: Spanned<Raw> = serde_yaml::from_str_with_options(&source.text[range], options())
         .map_err(|error| Box::new(explained(&error, source, start)))?;
-    let mut reader = Reader { source, start, duplicate: None };
+    let mut reader = Reader { source, start, duplicate: None, tag: None };
     let node = reader.node(raw);
-    match reader.duplicate {
+    match reader.tag.or(reader.duplicate) {
         Some(fault) => Err(fault),
         None => Ok(node),
     }
@@ -166,11 +166,14 @@ struct Reader<'a> {
     start: usize,
     /// The first key found twice.
     duplicate: Option<Box<Diagnostic>>,
+    /// The first tag that means nothing here.
+    tag: Option<Box<Diagnostic>>,
 }
 
 impl Reader<'_> {
     fn node(&mut self, raw: Spanned<Raw>) -> Node {
         let mut place = place_of(raw.referenced, self.source, self.start);
+        self.look_for_tag(&place);
         let content = match raw.value {
             Raw::Null => Content::Null,
             Raw::Bool(value) => Content::Bool(value),
@@ -193,6 +196,7 @@ impl Reader<'_> {
         let mut map: IndexMap<String, Entry> = IndexMap::with_capacity(entries.len());
         for (key, value) in entries {
             let place = place_of(key.referenced, self.source, self.start);
+            self.look_for_tag(&place);
             if let (Some(first), None) = (map.get(&key.value), &self.duplicate) {
                 self.duplicate = Some(Box::new(twice(&key.value, &first.key, &place)));
             }
@@ -201,6 +205,26 @@ impl Reader<'_> {
         }
         map
     }
+}
+
+impl Reader<'_> {
+    /// Keeps the tag of a node, unless it is one of YAML's own.
+    fn look_for_tag(&mut self, place: &Place) {
+        if self.tag.is_some() {
+            return;
+        }
+        let Some(tag) = super::tag::tag_of(place, self.start) else { return };
+        self.tag = Some(Box::new(
+            Diagnostic::error(Code::Syntax, format!("the tag `{}` means nothing here", shortened(tag.text())))
+                .at(&tag, "values have no types of their own")
+                .help("leave the tag out, or put the value in quotes if it is text"),
+        ));
+    }
+}
+
+/// The beginning of a long text.
+fn shortened(text: &str) -> String {
+    text.chars().take(40).collect()
 }
 
 fn twice(key: &str, first: &Place, second: &Place) -> Diagnostic {
