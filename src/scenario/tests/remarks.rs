@@ -25,8 +25,8 @@ fn has(notes: &[String], part: &str) -> bool {
 #[test]
 fn a_context_beyond_the_model_is_said_wherever_it_stands() {
     let beyond = "llama-3.3-70b states at most 131072 tokens";
-    assert!(!has(&notes(&format!("{LLAMA}workload: {{ context: 131_072 }}\n"), &[]), beyond));
-    assert!(has(&notes(&format!("{LLAMA}workload: {{ context: 131_073 }}\n"), &[]), beyond));
+    assert!(!has(&notes(&format!("{LLAMA}workload: {{ context: 131072 }}\n"), &[]), beyond));
+    assert!(has(&notes(&format!("{LLAMA}workload: {{ context: 131073 }}\n"), &[]), beyond));
     assert!(has(&notes(LLAMA, &["workload.context=200000"]), beyond));
     let what_if = "what_if: [{ name: long, set: { workload.context: 200000 } }]\n";
     let notes = notes(&format!("{LLAMA}{what_if}"), &[]);

@@ -44,7 +44,10 @@ pub fn parse_named(source: &Arc<SourceText>, named_at: Option<&Place>) -> Result
             None => empty(source),
         }));
     }
-    parse_value(source, 0..source.text.len())
+    parse_value(source, 0..source.text.len()).map_err(|fault| match named_at {
+        Some(place) => Box::new(fault.beside(place, "the file is named here")),
+        None => fault,
+    })
 }
 
 fn empty(source: &SourceText) -> Diagnostic {
