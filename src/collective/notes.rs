@@ -192,7 +192,9 @@ pub fn environment_notes(hardware: &Hardware, policy: &Policy, requests: &[Reque
             list.push(name.as_str());
         }
     }
-    notes.extend(unknown_names.iter().take(MOST_UNKNOWN).map(|name| note(name, NoteKind::Unknown, unknown(name))));
+    notes.extend(
+        unknown_names.iter().take(MOST_UNKNOWN).map(|name| note(name, NoteKind::Unknown, unknown(name))),
+    );
     if let Some(next) = unknown_names.get(MOST_UNKNOWN) {
         let more = unknown_names.len() - MOST_UNKNOWN;
         let plural = if more == 1 { "" } else { "s" };

@@ -153,7 +153,8 @@ fn read_layers(path: &Path, found: &mut Diagnostics) -> Result<Node, Diagnostics
         seen.push(path.canonicalize().unwrap_or_else(|_| path.clone()));
         let tree = parse(&SourceText::file(path.display().to_string(), text)).map_err(|fault| *fault)?;
         if let Some(place) = named_at.as_ref().filter(|_| tree.map().is_none()) {
-            let title = format!("`{}` holds {}, and a scenario is a map of keys", path.display(), tree.noun());
+            let title =
+                format!("`{}` holds {}, and a scenario is a map of keys", path.display(), tree.noun());
             found.push(
                 Diagnostic::error(Code::WrongType, title)
                     .at(&tree.place, "a map is expected")

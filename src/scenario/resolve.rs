@@ -70,6 +70,7 @@ pub fn open(
     let right = !found.has_errors();
     let mut later = Diagnostics::default();
     let loaded = resolve_into(&scenario, library, &mut later);
+    blame_overrides(&scenario, &mut found);
     blame_overrides(&scenario, &mut later);
     let follows = |code: Option<Code>| matches!(code, Some(Code::Incomplete | Code::Probabilities));
     later.list.retain(|diagnostic| right || !follows(diagnostic.code));
@@ -86,8 +87,14 @@ fn blame_overrides(scenario: &Scenario, found: &mut Diagnostics) {
         ["hardware", "model", "baseline", "speculation"].contains(&path.split('.').next().unwrap_or(""))
     };
     for diagnostic in &mut found.list {
-        let missing = matches!(diagnostic.code, Some(Code::Incomplete | Code::AcceptanceKind));
-        for key in scenario.gone.iter().filter(|key| missing && needed(&key.path)) {
+        let follows = |path: &str| match diagnostic.code {
+            Some(Code::Incomplete | Code::AcceptanceKind) => needed(path),
+            // A variation that could be predicted before.
+            Some(Code::Override) => ["hardware", "model"].contains(&path),
+            _ => false,
+        };
+        let gone: Vec<_> = scenario.gone.iter().filter(|key| follows(&key.path)).collect();
+        for key in gone {
             if diagnostic.labels.iter().all(|label| !Arc::ptr_eq(&label.place.source, &key.place.source)) {
                 *diagnostic = diagnostic.clone().at(&key.place, "taken away here");
             }

@@ -81,7 +81,11 @@ fn what_if(item: &Node, base: &Layer, under: &Node, found: &mut Diagnostics) -> 
         && name.value.text().is_some_and(|text| text.trim().is_empty())
     {
         let fault = Diagnostic::error(Code::OutOfRange, "a what-if with an empty name");
-        found.push(fault.at(&name.value.place, "").help("name it, or leave `name` out: it is then called by its keys"));
+        found.push(
+            fault
+                .at(&name.value.place, "")
+                .help("name it, or leave `name` out: it is then called by its keys"),
+        );
     }
     let keys = set_by(item, found)?;
     let mut changes = Vec::new();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::error::{AcceptanceError, probability};
 use super::shape::DraftShape;
-use super::tree_table::{TreeTable, check_ranks};
+use super::tree_table::check_ranks;
 
 /// A drafted node of a tree. Node 0 is the root, which is always accepted and not listed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,16 +96,11 @@ impl DraftTree {
     fn positional_tails(ranks: &[f64], shape: DraftShape) -> Vec<f64> {
         let branches = ranks.len().min(shape.topk.max(1) as usize);
         let levels = shape.depth() + 1;
-        if ranks.windows(2).all(|pair| pair[0] >= pair[1]) {
-            return likeliest_tails(&ranks[..branches], shape.draft_tokens, levels);
-        }
-        let table =
-            TreeTable::new(&ranks[..branches], shape.draft_tokens, levels).expect("ranks were checked");
-        tails_by_depth(&table.best_within(shape.draft_tokens, levels))
+        likeliest_tails(&ranks[..branches], shape.draft_tokens, levels)
     }
 }
 
-/// The tails of the tree of the likeliest nodes, where ranks never rise: a path is then less likely than each of its
+/// The tails of the tree of the likeliest nodes. Ranks never rise: a path is then less likely than each of its
 /// beginnings, and a child than its better-ranked siblings, so the likeliest nodes form a tree, and no other yields more.
 fn likeliest_tails(ranks: &[f64], nodes: u32, levels: u32) -> Vec<f64> {
     let mut tails = vec![0.0; levels.saturating_sub(1) as usize];

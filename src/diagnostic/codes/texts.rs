@@ -15,7 +15,8 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         code: Code::WrongType,
         title: "a value is of the wrong kind",
-        what: "A key takes one kind of value: a number, a word, true or false, a list or a map of further keys. \
+        what: "A key takes one kind of value: a number, a word, true or false, a list or a map of further keys. Whole numbers are \
+               written in decimal digits alone. \
                An empty value is no value: leave the line out to get the default.",
         example: "workload: { batch: many }",
         fix: "Write a value of the kind that the message names.",
@@ -63,14 +64,15 @@ pub const ENTRIES: &[Entry] = &[
         code: Code::Syntax,
         title: "the file is not valid YAML",
         what: "The text cannot be read as YAML. Frequent reasons are a missing bracket, a tab used for indentation, \
-               a missing space after a colon, or an alias to an anchor that does not exist.",
+               a missing space after a colon, or an alias to an anchor that does not exist. Tags (`!name`) mean nothing here.",
         example: "workload: { batch: 1",
         fix: "Look at the marked place and at the line before it.",
     },
     Entry {
         code: Code::Unreadable,
         title: "a file cannot be read",
-        what: "The file does not exist, is a directory, is empty, may not be read, or is not UTF-8 text.",
+        what: "The file does not exist, is a directory, a pipe or a device, is empty, may not be read, or is not UTF-8 text. Only a \
+               scenario may come through a pipe, as `-`.",
         example: "specplan run scenarios/",
         fix: "Give the path of a scenario file.",
     },
@@ -199,7 +201,8 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         code: Code::Override,
         title: "an override cannot be used",
-        what: "`--set` takes a key with dots, an equals sign and a value in YAML; `--unset` takes a key with dots; an axis of \
+        what: "`--set` takes a key with dots, an equals sign and a value in YAML; `--unset` takes a key with dots. `KEY=null` \
+               removes a key as `--unset` does, `KEY={}` empties a map, and a map with entries works like its keys with dots. An axis of \
                a sweep is `key=a,b,c` or `key=lo..hi:n`. Keys are those of the scenario file. What was observed cannot be varied, \
                and without hardware and model only times and the acceptance can.",
         example: "specplan run box.yaml --set speculation.verify.time",

@@ -99,7 +99,7 @@ fn check_histogram(layer: &Layer, counts: &[f64], found: &mut Diagnostics) {
     }
 }
 
-/// A tree has the nodes that are verified, and a large one ranks that fall.
+/// A tree has the nodes that are verified.
 fn check_tree(layer: &Layer, tree: &TreeKeys, found: &mut Diagnostics) {
     let rows = layer.written.speculation.draft_tokens;
     if let (Some(nodes), Some(rows)) = (tree.nodes, rows)
@@ -111,20 +111,7 @@ fn check_tree(layer: &Layer, tree: &TreeKeys, found: &mut Diagnostics) {
         let diagnostic = layer.beside(diagnostic, "speculation.draft_tokens", "root included");
         found.push(diagnostic.help("leave `nodes` out: it follows from `draft_tokens`"));
     }
-    let rises = (1..tree.ranks.len()).find(|at| tree.ranks[*at] > tree.ranks[at - 1]);
-    if let Some(at) = rises.filter(|_| tree.nodes.or(rows).unwrap_or(0) > MOST_UNORDERED_NODES) {
-        let title = "the probability rises from one rank to the next";
-        let diagnostic = Diagnostic::error(Code::Probabilities, title);
-        let remark = format!("more than {}, the rank before", tree.ranks[at - 1]);
-        let diagnostic = layer.at(diagnostic, &format!("{AT}.tree.ranks.{at}"), &remark);
-        found.push(diagnostic.note(format!(
-            "in a tree of more than {MOST_UNORDERED_NODES} nodes the best-ranked child is the likeliest one"
-        )));
-    }
 }
-
-/// The largest tree whose ranks may rise: the best shape then takes a search over all.
-const MOST_UNORDERED_NODES: u32 = 256;
 
 /// A list per position must reach as far as the draft.
 fn check_reach(layer: &Layer, keys: &AcceptanceKeys, found: &mut Diagnostics) {

@@ -83,7 +83,8 @@ fn check(node: &Node, field: &'static Value, key: Key, found: &mut Diagnostics) 
 /// Letters that a terminal would act upon instead of showing them.
 fn unprintable(text: &str, node: &Node, key: Key) -> Option<Diagnostic> {
     let acts = |letter: &char| {
-        letter.is_control() || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        letter.is_control()
+            || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
     };
     let letter = text.chars().find(acts)?;
     let what = match letter {
@@ -157,7 +158,11 @@ fn check_map<'a>(
     }
     for (name, entry) in entries {
         let Some(field) = child(form, name) else {
-            found.push(if free { no_variable(name, &entry.key) } else { unknown_key(name, entry, form, key) });
+            found.push(if free {
+                no_variable(name, &entry.key)
+            } else {
+                unknown_key(name, entry, form, key)
+            });
             continue;
         };
         let path = if key.path.is_empty() { name.to_owned() } else { format!("{}.{name}", key.path) };
@@ -264,7 +269,8 @@ fn not_in_range(node: &Node, form: &Value, whole: bool, key: Key) -> Option<Diag
         return Some(Diagnostic::error(Code::OutOfRange, title).at(&node.place, ""));
     }
     let Content::Number(digits) = &node.content else { return None };
-    let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    let plain =
+        digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
     if !whole || plain {
         return None;
     }
@@ -291,7 +297,9 @@ fn wrong_type(node: &Node, field: &'static Value, key: Key, text_expected: bool)
         format!("`{}` takes {wanted}, and {} is written", key.name(), node.noun())
     };
     let place = match &node.content {
-        Content::Map(_) | Content::List(_) if !key.item || node.place.range.is_empty() => key.place.unwrap_or(&node.place),
+        Content::Map(_) | Content::List(_) if !key.item || node.place.range.is_empty() => {
+            key.place.unwrap_or(&node.place)
+        }
         _ => &node.place,
     };
     let diagnostic = Diagnostic::error(Code::WrongType, title).at(place, format!("{wanted} is expected"));

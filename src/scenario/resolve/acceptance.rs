@@ -92,7 +92,8 @@ impl Resolver<'_, '_> {
                 [_] => Some(keys),
                 [] => self.unusable(place, &shown, "it describes none"),
                 several => {
-                    let all = several.iter().map(|kind| format!("`{kind}`")).collect::<Vec<_>>().join(" and ");
+                    let all =
+                        several.iter().map(|kind| format!("`{kind}`")).collect::<Vec<_>>().join(" and ");
                     self.unusable(place, &shown, &format!("it describes it in several ways: {all}"))
                 }
             },

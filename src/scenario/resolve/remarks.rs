@@ -62,7 +62,10 @@ pub(super) fn foreign_calibration(hardware: &Hardware, calibration: &Calibration
     let measured = known(&calibration.facts.as_ref()?.gpu)?;
     let gpu = known(&hardware.gpu.name)?;
     (measured != gpu).then(|| {
-        format!("calibration {} was measured on {measured}, and {} has {gpu}", calibration.name, hardware.name)
+        format!(
+            "calibration {} was measured on {measured}, and {} has {gpu}",
+            calibration.name, hardware.name
+        )
     })
 }
 

@@ -218,9 +218,12 @@ impl Reader<'_> {
         }
         let Some(tag) = super::tag::tag_of(place, self.start) else { return };
         self.tag = Some(Box::new(
-            Diagnostic::error(Code::Syntax, format!("the tag `{}` means nothing here", shortened(tag.text())))
-                .at(&tag, "values have no types of their own")
-                .help("leave the tag out, or put the value in quotes if it is text"),
+            Diagnostic::error(
+                Code::Syntax,
+                format!("the tag `{}` means nothing here", shortened(tag.text())),
+            )
+            .at(&tag, "values have no types of their own")
+            .help("leave the tag out, or put the value in quotes if it is text"),
         ));
     }
 }

@@ -22,7 +22,11 @@ pub const MOST_SIDE_BYTES: u64 = 64_000_000;
 /// The file is missing, no regular file (standard input excepted), too large, or no UTF-8 text.
 pub fn read_text(path: &Path, named_at: Option<&Place>) -> Result<String, Box<Diagnostic>> {
     let stdin = named_at.is_none() && path == Path::new(STDIN);
-    let bytes = if stdin { read_limited(&mut std::io::stdin().lock(), MOST_BYTES) } else { read_file(path, MOST_BYTES) };
+    let bytes = if stdin {
+        read_limited(&mut std::io::stdin().lock(), MOST_BYTES)
+    } else {
+        read_file(path, MOST_BYTES)
+    };
     let mut text = bytes.and_then(as_text).map_err(|refusal| Box::new(refusal.told(path, named_at)))?;
     if text.starts_with('\u{feff}') {
         text.remove(0);
@@ -55,7 +59,10 @@ enum Refusal {
     /// Saved as UTF-16.
     Utf16,
     /// The first byte that is no text, and its line.
-    NoText { byte: usize, line: usize },
+    NoText {
+        byte: usize,
+        line: usize,
+    },
 }
 
 impl Refusal {
@@ -90,12 +97,12 @@ impl Refusal {
                 let most = most / 1_000_000;
                 fault(Code::TooLarge, format!("`{shown}` is too large: {size}, and {most} MB is the most"))
             }
-            Self::Utf16 => {
-                fault(Code::Unreadable, format!("`{shown}` is UTF-16, not UTF-8 text")).help("save it as UTF-8")
-            }
+            Self::Utf16 => fault(Code::Unreadable, format!("`{shown}` is UTF-16, not UTF-8 text"))
+                .help("save it as UTF-8"),
             Self::NoText { byte, line } => {
-                let title =
-                    format!("`{shown}` is not UTF-8 text: byte {byte}, in line {line}, belongs to no character");
+                let title = format!(
+                    "`{shown}` is not UTF-8 text: byte {byte}, in line {line}, belongs to no character"
+                );
                 fault(Code::Unreadable, title)
             }
         }
@@ -110,7 +117,10 @@ fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, Refusal> {
         return Err(Refusal::Kind("a directory", "give the path of a file inside it"));
     }
     if !facts.is_file() {
-        return Err(Refusal::Kind("a pipe or device", "give a regular file, or `-` for a scenario on standard input"));
+        return Err(Refusal::Kind(
+            "a pipe or device",
+            "give a regular file, or `-` for a scenario on standard input",
+        ));
     }
     if facts.len() > most {
         return Err(Refusal::TooLarge(format!("{:.1} MB", facts.len() as f64 / 1e6), most));

@@ -14,7 +14,9 @@ pub(super) fn tag_of(value: &Place, start: usize) -> Option<Place> {
     let own = value.text().starts_with('!').then(|| value.range.start);
     let (begin, end) = match own {
         Some(begin) => (begin, begin + word_length(&text[begin..])),
-        None => word_before(&text[start..value.range.start]).map(|(begin, end)| (start + begin, start + end))?,
+        None => {
+            word_before(&text[start..value.range.start]).map(|(begin, end)| (start + begin, start + end))?
+        }
     };
     let tag = &text[begin..end];
     (tag.starts_with('!') && !KNOWN.contains(&tag)).then(|| Place::new(&value.source, begin..end))
