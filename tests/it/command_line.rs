@@ -223,3 +223,21 @@ fn explain_knows_presets_keys_codes_and_terms() {
     }
     assert!(stderr(&specplan(&["explain", "accept-lenght"])).contains("accept length"));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told_and_never_a_panic() {
+    for verb in [
+        &["check", REFERENCE][..],
+        &["run", REFERENCE],
+        &["explain", "S012"],
+        &["schema", "scenario"],
+        &["completions", "bash"],
+        &["--version"],
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("a full device");
+        let output = command().args(verb).stdout(full).output().expect("the program starts");
+        assert_eq!(code(&output), 2, "{verb:?}");
+        assert!(stderr(&output).contains("cannot write the result"), "{verb:?} {}", stderr(&output));
+    }
+}
