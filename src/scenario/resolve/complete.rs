@@ -121,8 +121,8 @@ fn nothing_to_answer(layer: &Layer, missing: &[&str]) -> Diagnostic {
     for key in missing {
         // The last map on the way to the missing key that the file has.
         let path = key.rsplit("` or `").next().unwrap_or(key);
-        let above = path.match_indices('.').rev().map(|(at, _)| &path[..at]);
-        let owner = above.filter_map(|path| Some((path, layer.key(path)?))).next();
+        let mut above = path.match_indices('.').rev().map(|(at, _)| &path[..at]);
+        let owner = above.find_map(|path| Some((path, layer.key(path)?)));
         if let Some((owner, place)) = owner {
             diagnostic = diagnostic.at(place, format!("no `{}`", &path[owner.len() + 1..]));
         }

@@ -11,7 +11,7 @@ const KNOWN: [&str; 8] = ["!", "!!str", "!!int", "!!float", "!!bool", "!!null", 
 pub(super) fn tag_of(value: &Place, start: usize) -> Option<Place> {
     let text = &value.source.text;
     // Where the parser counts the tag to the value.
-    let own = value.text().starts_with('!').then(|| value.range.start);
+    let own = value.text().starts_with('!').then_some(value.range.start);
     let (begin, end) = match own {
         Some(begin) => (begin, begin + word_length(&text[begin..])),
         None => {
