@@ -14,26 +14,33 @@ mod fit;
 mod grid;
 mod kernels;
 mod keyed;
+mod keys;
 mod lazy;
 mod leave_one_out;
 mod lookup;
 mod presets;
+mod side_file;
 mod tables;
+mod tree;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+
+use crate::diagnostic::closest;
+use crate::hardware;
 
 pub use collectives::{CollectiveCurve, CollectiveKey, CollectiveRow};
-pub use error::{CalibrationError, TableError};
+pub use error::{CalibrationError, Place, TableError};
 pub use file::{FORMAT, parse};
 pub use fit::{Fit, FitOf, FitRange, Form, Params};
 pub use leave_one_out::{LeftOut, Report, leave_one_out};
 pub use lookup::{Lookup, MLA_MODULE_SHAPE, MlaModuleShape, MoeLookup};
 pub use presets::{PresetEntry, preset, preset_entries};
+pub use side_file::{MOST_SIDE_FILE_BYTES, read_side_file};
 pub use tables::Tables;
 pub use words::{Family, Mode};
 
@@ -55,46 +62,62 @@ pub struct Calibration {
 }
 
 /// The box that was measured; empty where the source does not say.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BoxFacts {
     /// Name of the GPU preset.
     pub gpu: String,
     /// How many GPUs.
     pub count: u32,
     /// Version of the GPU driver.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub driver: String,
     /// Version of NCCL.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub nccl: String,
     /// Clocks and power limits.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub clocks: String,
     /// PCIe generation and lanes.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub pcie: String,
     /// What joins the GPUs.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub topology: String,
     /// NCCL_* variables that were set.
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub environment: IndexMap<String, String>,
 }
 
+impl BoxFacts {
+    /// A sentence for the user where the GPU is no preset; also among [`Calibration::notes`]. A card without a preset
+    /// can have been measured, so this is no error.
+    pub fn unknown_gpu(&self) -> Option<String> {
+        if hardware::gpu_preset(&self.gpu).is_some() {
+            return None;
+        }
+        let names = hardware::gpu_entries().iter().flat_map(|e| std::iter::once(&e.name).chain(&e.aliases));
+        let near = closest(&self.gpu, names.map(String::as_str));
+        Some(format!(
+            "The GPU `{}` of the calibration is no GPU preset{}: whether the box of a scenario has the measured \
+             card cannot be told.",
+            tree::shown(&self.gpu),
+            near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"))
+        ))
+    }
+}
+
 /// Where numbers came from.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Provenance {
     /// Paper, package or repository with its version.
     pub source: String,
     /// Its licence.
     pub licence: String,
     /// The command that made the file.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub command: String,
     /// When it was measured, as far as known.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub date: String,
 }
 

@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use super::error::TableError;
+use super::tree::shown;
 use super::words::Word;
+use crate::diagnostic::closest;
 use crate::units::Seconds;
 
 /// Where the text of a table is.
@@ -21,27 +23,74 @@ pub(super) enum Raw {
 impl Raw {
     /// The text, unpacked.
     pub(super) fn text(&self) -> Result<Cow<'_, str>, TableError> {
-        let unpack = |e: &dyn std::fmt::Display| TableError::Unpack(e.to_string());
         match self {
             Self::Text(text) => Ok(Cow::Borrowed(text)),
-            Self::File(bytes) if bytes.starts_with(&[0x1f, 0x8b]) => {
-                let mut text = String::with_capacity(bytes.len() * 6);
-                flate2::read::GzDecoder::new(&**bytes)
-                    .take(MOST_TEXT)
-                    .read_to_string(&mut text)
-                    .map_err(|e| unpack(&e))?;
-                if text.len() as u64 == MOST_TEXT {
-                    return Err(unpack(&"it is larger than 64 MiB"));
-                }
-                Ok(Cow::Owned(text))
-            }
-            Self::File(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|e| unpack(&e)),
+            Self::File(bytes) if bytes.starts_with(&[0x1f, 0x8b]) => Ok(Cow::Owned(plain(unpack(bytes)?)?)),
+            Self::File(bytes) => plain(&**bytes).map(Cow::Borrowed),
         }
     }
 }
 
+/// All members of a gzip file, one after the other.
+fn unpack(bytes: &[u8]) -> Result<Vec<u8>, TableError> {
+    let mut unpacked = Vec::new();
+    let read = flate2::read::MultiGzDecoder::new(bytes).take(MOST_TEXT + 1).read_to_end(&mut unpacked);
+    if let Err(error) = read {
+        let why = match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => "the gzip file ends too early".to_owned(),
+            _ => format!("the gzip file is damaged ({error})"),
+        };
+        return Err(TableError::Unpack(why));
+    }
+    if unpacked.len() as u64 > MOST_TEXT {
+        return Err(TableError::Unpack("it is larger than 64 MiB".to_owned()));
+    }
+    Ok(unpacked)
+}
+
+/// Bytes that are text.
+trait Utf8: AsRef<[u8]> {
+    /// The text.
+    type Text;
+    /// As text, where it is UTF-8.
+    fn utf8(self) -> Option<Self::Text>;
+}
+
+impl Utf8 for Vec<u8> {
+    type Text = String;
+    fn utf8(self) -> Option<String> {
+        String::from_utf8(self).ok()
+    }
+}
+
+impl<'a> Utf8 for &'a [u8] {
+    type Text = &'a str;
+    fn utf8(self) -> Option<&'a str> {
+        std::str::from_utf8(self).ok()
+    }
+}
+
+fn plain<T: Utf8>(bytes: T) -> Result<T::Text, TableError> {
+    let raw = bytes.as_ref();
+    let why = if raw.len() as u64 > MOST_TEXT {
+        "it is larger than 64 MiB"
+    } else if raw.starts_with(&[0xff, 0xfe]) || raw.starts_with(&[0xfe, 0xff]) {
+        "it is UTF-16, and should be UTF-8"
+    } else if raw.contains(&0) {
+        "it holds NUL bytes, so it is no comma-separated text"
+    } else {
+        "it is not UTF-8 text"
+    };
+    let refused = || TableError::Unpack(why.to_owned());
+    let readable = raw.len() as u64 <= MOST_TEXT && !raw.contains(&0);
+    if readable { bytes.utf8().ok_or_else(refused) } else { Err(refused()) }
+}
+
 /// The longest table that is read \[B\], against files that unpack to more than memory holds.
 const MOST_TEXT: u64 = 64 << 20;
+
+/// Times that a kernel or a collective can take \[µs\] \[B\]: from a nanosecond to a quarter of an hour.
+const TIMES_US: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
 
 /// A column that a table may have.
 pub(super) struct Column {
@@ -65,32 +114,88 @@ pub(super) fn for_each_row(
     columns: &'static [Column],
     mut each: impl FnMut(&Row) -> Result<(), TableError>,
 ) -> Result<(), TableError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.lines().enumerate().filter(|(_, line)| is_content(line));
-    let (_, header) = lines.next().ok_or(TableError::Empty)?;
-    let places = places(header, columns)?;
+    let (at, header) = lines.next().ok_or(TableError::Empty)?;
+    let header_line = at + 1;
+    let places = places(header_line, header, columns)?;
+    let spread = Spread::of(columns);
     let width = header.split(',').count();
     let mut cells = Vec::with_capacity(width);
+    let mut rows = 0;
     for (at, line) in lines {
         cells.clear();
         cells.extend(line.split(',').map(str::trim));
         if cells.len() != width {
             return Err(TableError::Cells { line: at + 1, found: cells.len(), expected: width });
         }
-        each(&Row { line: at + 1, cells: &cells, columns, places: &places })?;
+        let row = Row { line: at + 1, cells: &cells, columns, places: &places };
+        spread.check(&row)?;
+        each(&row)?;
+        rows += 1;
     }
-    Ok(())
+    if rows == 0 { Err(TableError::NoRows { line: header_line }) } else { Ok(()) }
+}
+
+/// Columns that every table may have beside its median.
+struct Spread {
+    median: Option<usize>,
+    low: Option<usize>,
+    high: Option<usize>,
+    samples: Option<usize>,
+}
+
+impl Spread {
+    fn of(columns: &[Column]) -> Self {
+        let find = |name| columns.iter().position(|column| column.name == name);
+        Self {
+            median: find("median_us"),
+            low: find("p10_us"),
+            high: find("p90_us"),
+            samples: find("samples"),
+        }
+    }
+
+    /// That p10 ≤ median ≤ p90, and that something was measured.
+    fn check(&self, row: &Row) -> Result<(), TableError> {
+        let there = |column: Option<usize>| column.filter(|column| !row.cell(*column).is_empty());
+        if let Some(column) = there(self.samples) {
+            row.count(column)?;
+        }
+        let Some(median) = self.median else { return Ok(()) };
+        if let Some(column) = there(self.low)
+            && row.microseconds(column)? > row.microseconds(median)?
+        {
+            return Err(row.wrong(column, format!("at most the median, `{}`", row.cell(median))));
+        }
+        if let Some(column) = there(self.high)
+            && row.microseconds(column)? < row.microseconds(median)?
+        {
+            return Err(row.wrong(column, format!("at least the median, `{}`", row.cell(median))));
+        }
+        Ok(())
+    }
 }
 
 /// For each known column its place in the header.
-fn places(header: &str, columns: &'static [Column]) -> Result<Vec<Option<usize>>, TableError> {
+fn places(line: usize, header: &str, columns: &'static [Column]) -> Result<Vec<Option<usize>>, TableError> {
     let names: Vec<&str> = header.split(',').map(str::trim).collect();
     if let Some(unknown) = names.iter().find(|n| !columns.iter().any(|c| c.name == **n)) {
         let known: Vec<_> = columns.iter().map(|c| c.name).collect();
-        return Err(TableError::UnknownColumn { column: (*unknown).to_owned(), known: known.join(", ") });
+        return Err(TableError::UnknownColumn {
+            line,
+            column: shown(unknown),
+            closest: closest(unknown, known.iter().copied()),
+            known: known.join(", "),
+        });
+    }
+    let standing = |column: &Column| names.iter().filter(|name| **name == column.name).count();
+    if let Some(column) = columns.iter().find(|column| standing(column) > 1) {
+        return Err(TableError::RepeatedColumn { line, column: column.name });
     }
     let places: Vec<_> = columns.iter().map(|c| names.iter().position(|n| *n == c.name)).collect();
     match columns.iter().zip(&places).find(|(c, p)| c.required && p.is_none()) {
-        Some((c, _)) => Err(TableError::MissingColumn { column: c.name, header: header.trim().to_owned() }),
+        Some((c, _)) => Err(TableError::MissingColumn { line, column: c.name, header: shown(header) }),
         None => Ok(places),
     }
 }
@@ -115,21 +220,31 @@ impl Row<'_> {
         self.places[column].map_or("", |place| self.cells[place])
     }
 
-    fn wrong(&self, column: usize, expected: &'static str) -> TableError {
-        let cell = self.cell(column).to_owned();
-        TableError::Cell { line: self.line, column: self.columns[column].name, cell, expected }
+    /// A cell that does not say what it should.
+    pub(super) fn wrong(&self, column: usize, expected: impl Into<String>) -> TableError {
+        TableError::Cell {
+            line: self.line,
+            column: self.columns[column].name,
+            cell: shown(self.cell(column)),
+            expected: expected.into(),
+        }
     }
 
     /// A whole number of at least 1.
     pub(super) fn count(&self, column: usize) -> Result<u32, TableError> {
-        let count = self.cell(column).parse().ok().filter(|n| *n > 0);
-        count.ok_or_else(|| self.wrong(column, "a whole number from 1 to 4,294,967,295"))
+        self.whole(column, 1, u32::MAX)
     }
 
-    /// A time in microseconds, larger than zero.
+    /// A whole number within bounds.
+    pub(super) fn whole(&self, column: usize, low: u32, high: u32) -> Result<u32, TableError> {
+        let count = self.cell(column).parse().ok().filter(|n| (low..=high).contains(n));
+        count.ok_or_else(|| self.wrong(column, format!("a whole number from {low} to {high}")))
+    }
+
+    /// A time in microseconds.
     pub(super) fn microseconds(&self, column: usize) -> Result<Seconds, TableError> {
-        let time = self.cell(column).parse().ok().filter(|t: &f64| t.is_finite() && *t > 0.0);
-        time.map(Seconds::from_us).ok_or_else(|| self.wrong(column, "a time in µs, larger than 0"))
+        let time = self.cell(column).parse().ok().filter(|t| TIMES_US.contains(t));
+        time.map(Seconds::from_us).ok_or_else(|| self.wrong(column, "a time from 0.001 to 1e9 µs"))
     }
 
     /// One of the words of `T`.
@@ -168,28 +283,25 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         for (text, message) in [
-            ("", "is empty: a header line is needed"),
-            ("server,rows\n", "has no column `median_us`; its header is `server,rows`"),
-            (
-                "server,rows,median_ms\n",
-                "has an unknown column `median_ms`; known: server, rows, median_us, n",
-            ),
-            ("server,rows,median_us\nvllm,1\n", "line 2: 2 cells, 3 expected"),
+            ("", "it is empty; it needs a header and at least one row"),
+            ("server,rows\n", "line 1: the column `median_us` is missing; the header is `server,rows`"),
+            ("server,rows,median_ms\n", "line 1: unknown column `median_ms`; did you mean `median_us`?"),
+            ("server,rows,median_us\nvllm,1\n", "line 2: 2 cells, but the header has 3"),
             (
                 "server,rows,median_us\ntgi,1,2\n",
                 "line 2, column `server`: `tgi` is not sglang, vllm, pytorch or cuda",
             ),
             (
                 "server,rows,median_us\nvllm,0,2\n",
-                "line 2, column `rows`: `0` is not a whole number from 1 to 4,294,967,295",
+                "line 2, column `rows`: `0` is not a whole number from 1 to 4294967295",
             ),
             (
                 "server,rows,median_us\nvllm,1,-2\n",
-                "line 2, column `median_us`: `-2` is not a time in µs, larger than 0",
+                "line 2, column `median_us`: `-2` is not a time from 0.001 to 1e9 µs",
             ),
             (
                 "server,rows,median_us\nvllm,1,NaN\n",
-                "line 2, column `median_us`: `NaN` is not a time in µs, larger than 0",
+                "line 2, column `median_us`: `NaN` is not a time from 0.001 to 1e9 µs",
             ),
         ] {
             assert_eq!(read(text).unwrap_err().to_string(), message);

@@ -8,6 +8,7 @@
 
 use super::block::{Column, Row, for_each_row, optional, required};
 use super::error::TableError;
+use super::file::MOST_RANKS;
 use super::lazy::Decode;
 use super::words::{Family, Mode, Word};
 use crate::collective::Transport;
@@ -145,12 +146,14 @@ pub(super) struct Collectives(Vec<CollectiveCurve>);
 impl Decode for Collectives {
     fn decode(text: &str) -> Result<Self, TableError> {
         let mut curves: Vec<CollectiveCurve> = Vec::new();
+        let mut first_lines = Vec::new();
         for_each_row(text, COLUMNS, |row| {
             let (key, server) = (key(row)?, row.word_or_none(5)?);
             let entry = entry(row)?;
             let same = |c: &CollectiveCurve| c.key == key && c.server == server;
             let at = curves.iter().rposition(same).unwrap_or_else(|| {
                 curves.push(CollectiveCurve { key, server, rows: Vec::new(), knots: Vec::new() });
+                first_lines.push(row.line);
                 curves.len() - 1
             });
             let rows = &mut curves[at].rows;
@@ -160,11 +163,13 @@ impl Decode for Collectives {
             rows.push(entry);
             Ok(())
         })?;
-        for curve in &mut curves {
+        for (curve, line) in curves.iter_mut().zip(first_lines) {
             curve.rows.sort_by(|a, b| a.bytes.get().total_cmp(&b.bytes.get()));
             curve.knots = curve.rows.iter().filter(|r| !r.spike).copied().collect();
+            if curve.knots.is_empty() {
+                return Err(TableError::OnlySpikes { line });
+            }
         }
-        curves.retain(|c| !c.knots.is_empty());
         // Stable: curves of one key keep the order of the file.
         curves.sort_by_key(|c| c.key);
         Ok(Self(curves))
@@ -174,7 +179,7 @@ impl Decode for Collectives {
 fn key(row: &Row) -> Result<CollectiveKey, TableError> {
     Ok(CollectiveKey {
         op: row.word(0)?,
-        ranks: row.count(1)?,
+        ranks: row.whole(1, 2, MOST_RANKS)?,
         family: row.word(2)?,
         mode: row.word(3)?,
         transport: row.word(4)?,
@@ -264,6 +269,12 @@ mod tests {
     fn a_server_gets_its_own_rows_and_else_the_first_ones() {
         assert_eq!(at(1024.0, Some(RuntimeKind::Sglang)), (25.0, Source::Measured, false));
         assert_eq!(at(1024.0, Some(RuntimeKind::Pytorch)), (24.0, Source::Measured, false));
+    }
+
+    #[test]
+    fn a_curve_of_spikes_alone_is_refused() {
+        let spikes = format!("{TEXT}all-reduce,4,nccl,graph,p2p,,4096,31,,spike\n");
+        assert_eq!(Collectives::decode(&spikes), Err(TableError::OnlySpikes { line: 7 }));
     }
 
     #[test]

@@ -12,66 +12,44 @@
 //! table_files: { gemm: kernels/mine/gemm.csv.gz }   # the large ones beside it
 //! fits: [ { of: ..., form: ..., params: ..., range: ..., cv_error: ... } ]
 //! ```
+//! At least one table or fit must be there. Rows may stand in any order, a point stands once.
 
 use std::borrow::Cow;
 use std::io;
 
-use serde::Deserialize;
+use indexmap::IndexMap;
 
 use super::block::Raw;
-use super::error::CalibrationError;
-use super::fit::Fit;
+use super::error::{CalibrationError, Place};
+use super::fit;
+use super::keys::{Keys, text_of, wrong};
 use super::lazy::{Decode, Lazy};
+use super::side_file::refused_name;
 use super::tables::Tables;
+use super::tree::{self, Content, Node, shown};
 use super::{BoxFacts, Calibration, Provenance, presets};
 
 /// The first line of every calibration file says this.
 pub const FORMAT: &str = "specplan-calibration/1";
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    format: String,
-    #[serde(rename = "box")]
-    facts: BoxFacts,
-    provenance: Provenance,
-    #[serde(default)]
-    notes: Vec<String>,
-    #[serde(default)]
-    tables: PerTable,
-    #[serde(default)]
-    table_files: PerTable,
-    #[serde(default)]
-    fits: Vec<Fit>,
-}
+const KEYS: &[&str] = &["format", "box", "provenance", "notes", "tables", "table_files", "fits"];
+const BOX_KEYS: &[&str] = &["gpu", "count", "driver", "nccl", "clocks", "pcie", "topology", "environment"];
+const TABLES: &[&str] = &["collectives", "gemm", "attention", "mla", "moe"];
 
-/// The text of each table, or the name of the file that holds it.
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct PerTable {
-    collectives: Option<String>,
-    gemm: Option<String>,
-    attention: Option<String>,
-    mla: Option<String>,
-    moe: Option<String>,
-}
-
-/// The version of a file that cannot be read otherwise.
-#[derive(Deserialize)]
-struct Version {
-    format: String,
-}
+type Result<T> = std::result::Result<T, CalibrationError>;
 
 /// Reads a calibration. Files that it names are asked of `side_files`, by the name that stands in the file; a name
 /// that is not found there may be that of a table that ships with specplan (`kernels/rtx-pro-6000/gemm.csv.gz`).
+/// Names that lead out of the folder of the calibration are not asked for; how much is read of a file is up to
+/// `side_files`, for which [`read_side_file`](super::read_side_file) is made.
 ///
 /// # Errors
-/// Anything that the file or a table does not say as the format asks.
+/// Anything that the file or a table does not say as the format asks; the first fault is reported.
 pub fn parse(
     name: &str,
     yaml_text: &str,
     side_files: &dyn Fn(&str) -> io::Result<Vec<u8>>,
-) -> Result<Calibration, CalibrationError> {
+) -> Result<Calibration> {
     let find = |file: &str| match side_files(file) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => presets::side_file(file).map(Cow::Borrowed).ok_or(e),
         found => found.map(Cow::Owned),
@@ -80,7 +58,7 @@ pub fn parse(
 }
 
 /// Reads a calibration whose tables a test has decoded.
-pub(super) fn parse_trusted(name: &str, yaml_text: &str) -> Result<Calibration, CalibrationError> {
+pub(super) fn parse_trusted(name: &str, yaml_text: &str) -> Result<Calibration> {
     let find = |file: &str| {
         presets::side_file(file).map(Cow::Borrowed).ok_or_else(|| io::ErrorKind::NotFound.into())
     };
@@ -93,135 +71,133 @@ struct Reading<'a> {
     trusted: bool,
 }
 
-fn read(reading: &Reading, yaml_text: &str) -> Result<Calibration, CalibrationError> {
-    let name = || reading.name.to_owned();
-    let file: File = serde_yaml::from_str(yaml_text).map_err(|error| {
-        match serde_yaml::from_str::<Version>(yaml_text) {
-            Ok(Version { format }) if format != FORMAT => other_format(reading.name, format),
-            _ => CalibrationError::Yaml { name: name(), message: error.to_string() },
-        }
-    })?;
-    if file.format != FORMAT {
-        return Err(other_format(reading.name, file.format));
-    }
-    for (at, fit) in file.fits.iter().enumerate() {
-        if let Some(message) = fit.fault() {
-            return Err(CalibrationError::Fit { name: name(), number: at + 1, message });
-        }
-    }
-    let (blocks, files) = (file.tables, file.table_files);
-    Ok(Calibration {
-        name: name(),
-        facts: Some(file.facts),
-        provenance: file.provenance,
-        notes: file.notes,
+fn read(reading: &Reading, yaml_text: &str) -> Result<Calibration> {
+    let tree = tree::parse(yaml_text)?;
+    check_format(&tree)?;
+    let keys = Keys::of("", &tree, KEYS)?;
+    let mut notes = texts(keys.list("notes", "a list of texts")?, "notes")?;
+    let facts = facts(Keys::of("box", keys.needed("box", "the box that was measured")?, BOX_KEYS)?)?;
+    notes.extend(facts.unknown_gpu());
+    let source = keys.needed("provenance", "where the numbers come from")?;
+    let provenance = provenance(Keys::of("provenance", source, &["source", "licence", "command", "date"])?)?;
+    let per_table = |key| keys.get(key).map(|node| Keys::of(key, node, TABLES)).transpose();
+    let (blocks, files) = (per_table("tables")?, per_table("table_files")?);
+    let fits = fit::read_all(keys.list("fits", "a list of fits")?)?;
+    let calibration = Calibration {
+        name: reading.name.to_owned(),
+        facts: Some(facts),
+        provenance,
+        notes,
         tables: Tables {
-            collectives: reading.table("collectives", blocks.collectives, files.collectives)?,
-            gemm: reading.table("gemm", blocks.gemm, files.gemm)?,
-            attention: reading.table("attention", blocks.attention, files.attention)?,
-            mla: reading.table("mla", blocks.mla, files.mla)?,
-            moe: reading.table("moe", blocks.moe, files.moe)?,
+            collectives: reading.table("collectives", blocks, files)?,
+            gemm: reading.table("gemm", blocks, files)?,
+            attention: reading.table("attention", blocks, files)?,
+            mla: reading.table("mla", blocks, files)?,
+            moe: reading.table("moe", blocks, files)?,
         },
-        fits: file.fits,
+        fits,
+    };
+    if calibration.fits.is_empty() && calibration.tables.names().next().is_none() {
+        return Err(CalibrationError::file("the calibration holds neither a table nor a fit"));
+    }
+    Ok(calibration)
+}
+
+/// A newer format may have other keys: it is said before they are.
+fn check_format(tree: &Node) -> Result<()> {
+    let Content::Map(entries) = &tree.content else { return Ok(()) };
+    let format = entries.iter().find(|entry| entry.key == "format");
+    let takes = format!("`{FORMAT}`");
+    match format {
+        None => {
+            Err(CalibrationError::at(tree.place, format!("the key `format` is missing; it takes {takes}")))
+        }
+        Some(entry) => match text_of(&entry.value, "format", &takes)? {
+            FORMAT => Ok(()),
+            other => Err(CalibrationError::Format { found: shown(other), expected: FORMAT }),
+        },
+    }
+}
+
+fn facts(keys: Keys) -> Result<BoxFacts> {
+    let mut environment = IndexMap::new();
+    for entry in keys.free("environment", "NCCL_* variables with their values")? {
+        let rest = entry.key.strip_prefix("NCCL_").unwrap_or_default();
+        if rest.is_empty() || !rest.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+        {
+            let message = format!("`environment` holds NCCL_* variables only, not `{}`", shown(&entry.key));
+            return Err(CalibrationError::at(entry.place, message));
+        }
+        let value = text_of(&entry.value, &entry.key, "a text or a number")?;
+        environment.insert(entry.key.clone(), value.to_owned());
+    }
+    Ok(BoxFacts {
+        gpu: keys.text("gpu", "the name of a GPU preset")?.to_owned(),
+        count: keys.whole("count", 1..=MOST_RANKS)?,
+        driver: keys.text_or_none("driver")?,
+        nccl: keys.text_or_none("nccl")?,
+        clocks: keys.text_or_none("clocks")?,
+        pcie: keys.text_or_none("pcie")?,
+        topology: keys.text_or_none("topology")?,
+        environment,
     })
 }
 
-fn other_format(name: &str, found: String) -> CalibrationError {
-    CalibrationError::Format { name: name.to_owned(), found, expected: FORMAT }
+/// The most GPUs of a measured box, and the most ranks of a measured collective \[B\].
+pub(super) const MOST_RANKS: u32 = 1024;
+
+fn provenance(keys: Keys) -> Result<Provenance> {
+    Ok(Provenance {
+        source: keys.text("source", "the paper, package or repository with its version")?.to_owned(),
+        licence: keys.text("licence", "the licence of the numbers")?.to_owned(),
+        command: keys.text_or_none("command")?,
+        date: keys.text_or_none("date")?,
+    })
+}
+
+fn texts(nodes: &[Node], key: &str) -> Result<Vec<String>> {
+    nodes.iter().map(|node| text_of(node, key, "a list of texts").map(str::to_owned)).collect()
 }
 
 impl Reading<'_> {
     fn table<T: Decode>(
         &self,
         table: &'static str,
-        block: Option<String>,
-        file: Option<String>,
-    ) -> Result<Option<Lazy<T>>, CalibrationError> {
-        let name = || self.name.to_owned();
-        let raw = match (block, file) {
+        blocks: Option<Keys>,
+        files: Option<Keys>,
+    ) -> Result<Option<Lazy<T>>> {
+        let block = blocks.and_then(|blocks| blocks.get(table));
+        let file = files.and_then(|files| files.get(table));
+        let (raw, starts) = match (block, file) {
             (None, None) => return Ok(None),
-            (Some(_), Some(_)) => return Err(CalibrationError::Twice { name: name(), table }),
-            (Some(text), None) => Raw::Text(text),
-            (None, Some(file)) => match (self.find)(&file) {
-                Ok(bytes) => Raw::File(bytes),
-                Err(source) => return Err(CalibrationError::SideFile { name: name(), file, source }),
+            (Some(_), Some(file)) => {
+                let message = format!("table `{table}` stands both in `tables` and in `table_files`");
+                return Err(CalibrationError::at(file.place, message));
+            }
+            (Some(node), None) => match &node.content {
+                Content::Text(text) => (Raw::Text(text.clone()), node.block),
+                _ => return Err(wrong(node, table, "comma-separated text after a `|`")),
+            },
+            (None, Some(node)) => match &node.content {
+                Content::Text(name) => (Raw::File(self.side_file(name, node.place)?), None),
+                _ => return Err(wrong(node, table, "the name of a file")),
             },
         };
         if self.trusted {
             return Ok(Some(Lazy::trusted(raw)));
         }
         let checked = Lazy::checked(raw);
-        checked.map(Some).map_err(|error| CalibrationError::Table { name: name(), table, error })
+        checked.map(Some).map_err(|error| CalibrationError::Table { table, starts, error })
+    }
+
+    fn side_file(&self, name: &str, place: Place) -> Result<Cow<'static, [u8]>> {
+        if let Some(why) = refused_name(name) {
+            return Err(CalibrationError::at(place, format!("the file name `{}` {why}", shown(name))));
+        }
+        let found = (self.find)(name);
+        found.map_err(|source| CalibrationError::SideFile { place, file: shown(name), source })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::calibration::{Family, Mode};
-    use crate::collective::Transport;
-    use crate::runtime::CollectiveOp;
-    use crate::units::Bytes;
-
-    const HEAD: &str = "format: specplan-calibration/1\n\
-        box: { gpu: rtx-pro-6000, count: 8 }\n\
-        provenance: { source: a test, licence: none }\n";
-
-    fn none(_: &str) -> io::Result<Vec<u8>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn message(yaml: &str) -> String {
-        parse("mine.yaml", yaml, &none).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn a_block_and_a_file_are_read() {
-        let yaml = format!(
-            "{HEAD}tables:\n  collectives: |\n    op,ranks,family,mode,transport,bytes,median_us\n    \
-             all-reduce,8,nccl,stream,p2p,1024,24.2\ntable_files: {{ gemm: g.csv }}\n"
-        );
-        let gemm = |_: &str| Ok(b"server,weights,n,k,rows,median_us\nvllm,bf16,64,64,1,2\n".to_vec());
-        let calibration = parse("mine.yaml", &yaml, &gemm).unwrap();
-        assert_eq!(calibration.tables.names().collect::<Vec<_>>(), ["collectives", "gemm"]);
-        let (op, transport) = (CollectiveOp::AllReduce, Transport::P2p);
-        let found = calibration.collective(op, 8, Family::Nccl, Mode::Graph, transport, Bytes::new(1024.0));
-        assert!((found.unwrap().time.us() - 24.2).abs() < 1e-9);
-        let eager = calibration.collective(op, 8, Family::Nccl, Mode::Eager, transport, Bytes::new(1024.0));
-        assert_eq!(eager, None);
-    }
-
-    #[test]
-    fn a_table_that_ships_can_be_named() {
-        let yaml = format!("{HEAD}table_files: {{ gemm: kernels/rtx-pro-6000/gemm.csv.gz }}\n");
-        assert!(parse("mine.yaml", &yaml, &none).is_ok());
-    }
-
-    #[test]
-    fn what_is_wrong_is_said() {
-        assert_eq!(
-            message("format: specplan-calibration/2\nanything: else\n"),
-            "calibration `mine.yaml`: format is `specplan-calibration/2`, this version reads \
-             `specplan-calibration/1`"
-        );
-        assert_eq!(
-            message(&format!("{HEAD}tables: {{ gemm: 'server,weights' }}\n")),
-            "calibration `mine.yaml`, table `gemm`: has no column `n`; its header is `server,weights`"
-        );
-        assert!(
-            message(&format!("{HEAD}table_files: {{ gemm: g.csv }}\n"))
-                .starts_with("calibration `mine.yaml`: cannot read `g.csv`: ")
-        );
-        assert_eq!(
-            message(&format!("{HEAD}tables: {{ moe: a }}\ntable_files: {{ moe: b }}\n")),
-            "calibration `mine.yaml`: table `moe` stands both in `tables` and in `table_files`"
-        );
-        assert!(message(&format!("{HEAD}tabels: {{}}\n")).contains("tabels"));
-        let fit = "{ of: { op: all-reduce, ranks: 8, family: one-shot, transport: p2p }, form: alpha-beta, \
-             params: { alpha_us: 6.9, beta_us_per_kib: [] }, range: { from_bytes: 512, to_bytes: 4096 } }";
-        assert_eq!(
-            message(&format!("{HEAD}fits: [ {fit} ]\n")),
-            "calibration `mine.yaml`, fit 1: 0 slopes are given, 1 needed"
-        );
-    }
-}
+mod tests;

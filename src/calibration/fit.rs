@@ -3,17 +3,20 @@
 //! Forms: `alpha-beta`, t = α + β·S; `piecewise`, the same with a slope per interval between knots:
 //! t = α + Σ βᵢ·(part of S in interval i). S is the message per rank in KiB.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::words::{Family, Mode};
+use super::error::CalibrationError;
+use super::file::MOST_RANKS;
+use super::keys::{Keys, number_of};
+use super::tree::Node;
+use super::words::{Family, Mode, Word};
 use crate::collective::Transport;
 use crate::runtime::CollectiveOp;
 use crate::sourced::Source;
 use crate::units::{Bytes, Seconds};
 
 /// A fitted curve.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fit {
     /// The collectives that it times.
     pub of: FitOf,
@@ -24,23 +27,17 @@ pub struct Fit {
     /// Sizes for which it was made; beyond them results are marked extrapolated.
     pub range: FitRange,
     /// Relative error where it was left out and predicted, or as its source states it; none: not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cv_error: Option<f64>,
     /// `fitted` (default) or, where a constant is a guess, `assumed`.
-    #[serde(default = "fitted")]
     pub source: Source,
     /// What it was fitted to.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
 
-const fn fitted() -> Source {
-    Source::Fitted
-}
-
 /// What a fit is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct FitOf {
     /// The operation.
     pub op: CollectiveOp,
@@ -49,14 +46,14 @@ pub struct FitOf {
     /// The implementation.
     pub family: Family,
     /// How it was issued; none: device time, that is stream and graph.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     /// How the bytes travelled.
     pub transport: Transport,
 }
 
 /// Formulas.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
     /// One slope.
@@ -66,21 +63,19 @@ pub enum Form {
 }
 
 /// Constants of a formula.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Params {
     /// Time of an empty message \[µs\].
     pub alpha_us: f64,
     /// Slopes \[µs/KiB\]: one for `alpha-beta`, one more than knots for `piecewise`.
     pub beta_us_per_kib: Vec<f64>,
     /// Where the slope changes \[KiB\], rising.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub knots_kib: Vec<f64>,
 }
 
 /// Sizes of a fit.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FitRange {
     /// Smallest message \[B\].
     pub from_bytes: Bytes,
@@ -88,28 +83,123 @@ pub struct FitRange {
     pub to_bytes: Bytes,
 }
 
+impl Word for Form {
+    const EXPECTED: &'static str = "alpha-beta or piecewise";
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("alpha-beta", Self::AlphaBeta), ("piecewise", Self::Piecewise)];
+}
+
+/// The longest call that a fit may predict inside its range \[µs\] \[B\]: a quarter of an hour.
+const LONGEST_US: f64 = 1e9;
+/// The shortest \[µs\] \[B\].
+const SHORTEST_US: f64 = 1e-3;
+/// The largest message \[B\] \[B\].
+const MOST_BYTES: f64 = 1e15;
+/// Slopes and knots of one fit \[B\].
+const MOST_KNOTS: usize = 100;
+
+/// Every fit of a file.
+pub(super) fn read_all(nodes: &[Node]) -> Result<Vec<Fit>, CalibrationError> {
+    let mut fits: Vec<Fit> = Vec::new();
+    for (at, node) in nodes.iter().enumerate() {
+        let fit = read(node)?;
+        let twice = || {
+            let earlier = fits.iter().position(|earlier| earlier.overlaps(&fit))?;
+            Some(format!("it covers sizes that fit {} of the same collective covers", earlier + 1))
+        };
+        if let Some(message) = fit.fault().or_else(twice) {
+            return Err(CalibrationError::Fit { place: node.place, number: at + 1, message });
+        }
+        fits.push(fit);
+    }
+    Ok(fits)
+}
+
+fn read(node: &Node) -> Result<Fit, CalibrationError> {
+    let keys = Keys::of("fits", node, &["of", "form", "params", "range", "cv_error", "source", "note"])?;
+    let of = keys.needed("of", "the collective that is fitted")?;
+    let of = Keys::of("of", of, &["op", "ranks", "family", "mode", "transport"])?;
+    let params = keys.needed("params", "the constants of the formula")?;
+    let params = Keys::of("params", params, &["alpha_us", "beta_us_per_kib", "knots_kib"])?;
+    let range = keys.needed("range", "`from_bytes` and `to_bytes`")?;
+    let range = Keys::of("range", range, &["from_bytes", "to_bytes"])?;
+    let source = keys.word_or_none("source")?.unwrap_or(Source::Fitted);
+    if source == Source::Measured {
+        let place = keys.needed("source", "fitted or assumed")?.place;
+        return Err(CalibrationError::at(
+            place,
+            "a fit is `fitted` or `assumed`; what was measured is a table",
+        ));
+    }
+    Ok(Fit {
+        of: FitOf {
+            op: of.word("op")?,
+            ranks: of.whole("ranks", 2..=MOST_RANKS)?,
+            family: of.word("family")?,
+            mode: of.word_or_none("mode")?,
+            transport: of.word("transport")?,
+        },
+        form: keys.word("form")?,
+        params: Params {
+            alpha_us: params.number("alpha_us", SHORTEST_US..=LONGEST_US)?,
+            beta_us_per_kib: numbers(params, "beta_us_per_kib", 0.0)?,
+            knots_kib: numbers(params, "knots_kib", f64::MIN_POSITIVE)?,
+        },
+        range: FitRange {
+            from_bytes: Bytes::new(range.number("from_bytes", 0.0..=MOST_BYTES)?),
+            to_bytes: Bytes::new(range.number("to_bytes", 1.0..=MOST_BYTES)?),
+        },
+        cv_error: keys.number_or_none("cv_error", 0.0..=10.0)?,
+        source,
+        note: keys.text_or_none("note")?,
+    })
+}
+
+fn numbers(keys: Keys, key: &str, least: f64) -> Result<Vec<f64>, CalibrationError> {
+    let nodes = keys.list(key, "a list of numbers")?;
+    if nodes.len() > MOST_KNOTS {
+        return Err(CalibrationError::at(keys.place, format!("`{key}` is longer than {MOST_KNOTS}")));
+    }
+    nodes.iter().map(|node| number_of(node, key, &(least..=LONGEST_US))).collect()
+}
+
 impl Fit {
     /// What is wrong with it, if anything.
-    pub(super) fn fault(&self) -> Option<String> {
-        let Params { alpha_us, beta_us_per_kib: beta, knots_kib: knots } = &self.params;
+    fn fault(&self) -> Option<String> {
+        let Params { beta_us_per_kib: beta, knots_kib: knots, .. } = &self.params;
         let slopes = if self.form == Form::AlphaBeta { 1 } else { knots.len() + 1 };
         if self.form == Form::AlphaBeta && !knots.is_empty() {
             return Some("`alpha-beta` has no knots; use `piecewise`".to_owned());
         }
         if beta.len() != slopes {
-            return Some(format!("{} slopes are given, {slopes} needed", beta.len()));
+            let are = if beta.len() == 1 { "slope is" } else { "slopes are" };
+            return Some(format!("{} {are} given, {slopes} needed", beta.len()));
         }
-        if !(alpha_us.is_finite() && *alpha_us > 0.0) || beta.iter().any(|b| !(b.is_finite() && *b >= 0.0)) {
-            return Some("α must be larger than 0 and no slope negative".to_owned());
-        }
-        if knots.first().is_some_and(|k| *k <= 0.0) || !knots.is_sorted_by(|a, b| a < b) {
-            return Some("knots must rise from above 0".to_owned());
+        if !knots.is_sorted_by(|a, b| a < b) {
+            return Some("the knots must rise".to_owned());
         }
         let FitRange { from_bytes, to_bytes } = self.range;
-        if !(from_bytes < to_bytes && to_bytes.is_finite()) {
-            return Some("the range is empty".to_owned());
+        if from_bytes >= to_bytes {
+            return Some("the range is empty: `from_bytes` must be less than `to_bytes`".to_owned());
+        }
+        if self.time(to_bytes).us() > LONGEST_US {
+            return Some("it predicts more than a quarter of an hour for one call".to_owned());
         }
         None
+    }
+
+    /// Whether some size of some collective is covered by both.
+    fn overlaps(&self, other: &Self) -> bool {
+        let device = |mode: Option<Mode>| mode != Some(Mode::Eager);
+        let modes = match (self.of.mode, other.of.mode) {
+            (Some(a), Some(b)) => a == b,
+            (a, b) => device(a) && device(b),
+        };
+        let same = FitOf { mode: self.of.mode, ..other.of } == self.of;
+        modes
+            && same
+            && self.range.from_bytes < other.range.to_bytes
+            && other.range.from_bytes < self.range.to_bytes
     }
 
     /// Whether a size lies in the range.
@@ -170,8 +260,9 @@ mod tests {
         for (knots, beta) in [
             (vec![64.0], vec![0.1]),
             (vec![64.0, 32.0], vec![0.1; 3]),
-            (vec![], vec![-1.0]),
-            (vec![0.0], vec![0.1; 2]),
+            (vec![], vec![]),
+            (vec![64.0, 64.0], vec![0.1; 3]),
+            (vec![1.0], vec![0.1, 1e9]),
         ] {
             assert!(piecewise(&knots, &beta).fault().is_some(), "{knots:?} {beta:?}");
         }

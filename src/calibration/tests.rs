@@ -239,3 +239,33 @@ proptest! {
         }
     }
 }
+
+/// Whether a calibration has an answer for a box of so many GPUs of its kind: kernels, or a collective of no more
+/// ranks than that.
+fn answers_something(calibration: &Calibration, count: u32) -> bool {
+    let ranks = calibration.collective_curves().iter().map(|curve| curve.key.ranks);
+    let mut ranks = ranks.chain(calibration.fits.iter().map(|fit| fit.of.ranks));
+    calibration.tables.names().any(|name| name != "collectives") || ranks.any(|ranks| ranks <= count)
+}
+
+#[test]
+fn every_box_has_the_calibrations_of_its_card_as_default() {
+    let card = |calibration: &Calibration| {
+        let facts = calibration.facts.as_ref().expect("a box was measured");
+        crate::hardware::gpu_preset(&facts.gpu).unwrap_or_else(|| panic!("{}", facts.gpu)).name
+    };
+    let all: Vec<_> = preset_entries().iter().map(|entry| preset_named(entry.name)).collect();
+    for entry in crate::hardware::preset_entries() {
+        let hardware = crate::hardware::preset(&entry.name).expect("listed");
+        let fitting =
+            all.iter().find(|c| card(c) == hardware.gpu.name && answers_something(c, hardware.count));
+        match &hardware.default_calibration {
+            Some(name) => {
+                let default = preset_named(name);
+                assert_eq!(card(&default), hardware.gpu.name, "{}", entry.name);
+                assert!(answers_something(&default, hardware.count), "{}: {name}", entry.name);
+            }
+            None => assert!(fitting.is_none(), "{}: {:?}", entry.name, fitting.map(|c| &c.name)),
+        }
+    }
+}

@@ -1,10 +1,11 @@
 //! `specplan check`: every fault of scenarios, boxes, calibrations and model files; exit 1 where one has any.
 
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::args::CheckArgs;
 use super::exit::Failure;
-use super::output::color_stderr;
+use super::output::{color_stderr, say};
 use crate::diagnostic::{Diagnostics, SourceText, render_all};
 use crate::scenario::tree::{self, STDIN};
 use crate::scenario::{self, FileKind, Overrides};
@@ -14,18 +15,20 @@ use crate::{calibration, hardware, model};
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let colour = color_stderr(args.color);
     let mut faulty = 0;
+    let mut stdout = io::stdout();
     for path in &args.files {
         let (kind, found) = checked(path, colour);
         match found {
             Ok(_) if args.quiet => {}
             Ok(notes) => {
-                println!("{}: sound ({kind})", path.display());
+                writeln!(stdout, "{}: sound ({kind})", path.display())?;
+                stdout.flush()?;
                 for note in notes {
-                    eprintln!("note: {}: {note}", path.display());
+                    say(&format!("note: {}: {note}", path.display()));
                 }
             }
             Err(text) => {
-                eprint!("{text}");
+                say(text.trim_end());
                 faulty += 1;
             }
         }
@@ -34,7 +37,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let plural = if args.files.len() == 1 { "" } else { "s" };
-    eprintln!("{faulty} of {} file{plural} with faults", args.files.len());
+    say(&format!("{faulty} of {} file{plural} with faults", args.files.len()));
     Err(Failure::Check)
 }
 
@@ -65,7 +68,7 @@ fn checked(path: &Path, colour: bool) -> (&'static str, Found) {
             .map_err(|error| wrong(&error)),
         (FileKind::Calibration, _) => {
             let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
-            let side = move |name: &str| std::fs::read(folder.join(name));
+            let side = move |name: &str| tree::read_side_file(&folder.join(name));
             calibration::parse(&name, &text, &side).map(|_| Vec::new()).map_err(|error| wrong(&error))
         }
         (FileKind::ModelConfig, _) => match model::parse_draft_config(&name, &text) {

@@ -1,21 +1,20 @@
 //! What a user should know about variables and backends: said aloud, since the numbers alone do not show it.
 
-use crate::collective::{Request, environment_notes, explain_choice, refusal_of_policy};
+use crate::collective::{Policy, Request, environment_notes, explain_choice, refusal_of_policy};
 use crate::runtime::CollectiveOp;
-use crate::scenario::{ModelledSetup, PassSettings, Setup};
+use crate::scenario::{ModelledSetup, Setup};
 use crate::units::Bytes;
 
-/// Sentences about NCCL_* variables without effect and about backends that the box cannot run, each once.
+/// Sentences about the backend that is taken, about NCCL_* variables without effect, and about backends that the box
+/// cannot run, each once.
 pub(super) fn collective(setup: &Setup) -> Vec<String> {
     let Setup::Modelled(modelled) = setup else { return Vec::new() };
+    if modelled.parallel.tensor < 2 {
+        return Vec::new();
+    }
     let mut notes = Vec::new();
-    let passes = [
-        (&modelled.baseline, 1),
-        (&modelled.verify, modelled.common.draft_tokens),
-        (&modelled.draft_pass, 1),
-    ];
-    for (settings, rows) in passes {
-        for note in of_pass(modelled, settings, rows) {
+    for (policy, requests) in by_policy(modelled) {
+        for note in of_policy(modelled, policy, &requests) {
             if !notes.contains(&note) {
                 notes.push(note);
             }
@@ -24,24 +23,31 @@ pub(super) fn collective(setup: &Setup) -> Vec<String> {
     notes
 }
 
-fn of_pass(setup: &ModelledSetup, settings: &PassSettings, rows: u32) -> Vec<String> {
-    let request = Request {
-        op: CollectiveOp::AllReduce,
-        ranks: setup.parallel.tensor,
-        bytes: Bytes::new(f64::from(setup.common.batch * rows) * f64::from(setup.model.hidden) * 2.0),
-        execution: settings.execution,
-    };
-    if request.ranks < 2 {
-        return Vec::new();
+/// The messages of all passes, those of equal policy together, so that one sentence names all their sizes.
+fn by_policy(setup: &ModelledSetup) -> Vec<(&Policy, Vec<Request>)> {
+    let passes = [(&setup.baseline, 1), (&setup.verify, setup.common.draft_tokens), (&setup.draft_pass, 1)];
+    let mut groups: Vec<(&Policy, Vec<Request>)> = Vec::new();
+    for (settings, rows) in passes {
+        let request = Request {
+            op: CollectiveOp::AllReduce,
+            ranks: setup.parallel.tensor,
+            bytes: Bytes::new(f64::from(setup.common.batch * rows) * f64::from(setup.model.hidden) * 2.0),
+            execution: settings.execution,
+        };
+        match groups.iter_mut().find(|(policy, _)| **policy == settings.policy) {
+            Some((_, requests)) if requests.contains(&request) => {}
+            Some((_, requests)) => requests.push(request),
+            None => groups.push((&settings.policy, vec![request])),
+        }
     }
-    let mut notes =
-        vec![explain_choice(&setup.hardware, setup.runtime.kind, &settings.policy, request).taken];
-    let about_variables = environment_notes(&setup.hardware, &settings.policy, &[request])
-        .into_iter()
-        .map(|note| note.sentence);
-    notes.extend(about_variables);
-    notes.extend(
-        refusal_of_policy(&setup.hardware, &settings.policy, request).map(|(_, _, sentence)| sentence),
-    );
-    notes
+    groups
+}
+
+fn of_policy(setup: &ModelledSetup, policy: &Policy, requests: &[Request]) -> Vec<String> {
+    let taken =
+        requests.iter().map(|r| explain_choice(&setup.hardware, setup.runtime.kind, policy, *r).taken);
+    let variables = environment_notes(&setup.hardware, policy, requests).into_iter().map(|n| n.sentence);
+    let refusals =
+        requests.iter().filter_map(|r| refusal_of_policy(&setup.hardware, policy, *r).map(|(_, _, s)| s));
+    taken.chain(variables).chain(refusals).collect()
 }

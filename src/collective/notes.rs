@@ -169,6 +169,8 @@ pub fn environment_notes(hardware: &Hardware, policy: &Policy, requests: &[Reque
     let note =
         |variable: &str, kind, sentence: String| Note { variable: variable.to_owned(), kind, sentence };
     let mut notes = Vec::new();
+    let mut unknown_names = Vec::new();
+    let mut others = Vec::new();
     for (name, value) in &policy.environment.variables {
         if let Some((_, problem)) = problems.iter().find(|(variable, _)| variable == name) {
             notes.push(note(name, NoteKind::Invalid, problem.clone()));
@@ -186,13 +188,55 @@ pub fn environment_notes(hardware: &Hardware, policy: &Policy, requests: &[Reque
             let sentence = format!("{name} does not change the time of a collective");
             notes.push(note(name, NoteKind::Ineffective, sentence));
         } else {
-            notes.push(note(name, NoteKind::Unknown, unknown(name)));
+            let list = if name.starts_with("NCCL_") { &mut unknown_names } else { &mut others };
+            list.push(name.as_str());
         }
+    }
+    notes.extend(
+        unknown_names.iter().take(MOST_UNKNOWN).map(|name| note(name, NoteKind::Unknown, unknown(name))),
+    );
+    if let Some(next) = unknown_names.get(MOST_UNKNOWN) {
+        let more = unknown_names.len() - MOST_UNKNOWN;
+        let plural = if more == 1 { "" } else { "s" };
+        let sentence = format!("and {more} more variable{plural} that NCCL does not have");
+        notes.push(note(next, NoteKind::Unknown, sentence));
+    }
+    if let Some(first) = others.first() {
+        notes.push(note(first, NoteKind::NotModelled, not_of_nccl(&others)));
     }
     notes
 }
 
+/// Unknown names that get a note of their own.
+const MOST_UNKNOWN: usize = 5;
+
+/// One sentence on all variables that are not NCCL's.
+fn not_of_nccl(names: &[&str]) -> String {
+    let mut list: Vec<String> = names.iter().take(MOST_UNKNOWN).map(|name| shortened(name)).collect();
+    if names.len() > MOST_UNKNOWN {
+        list.push(format!("{} more", names.len() - MOST_UNKNOWN));
+    }
+    let verb = if names.len() == 1 { "is no variable" } else { "are no variables" };
+    let text = match list.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => list.concat(),
+    };
+    format!("{text} {verb} of NCCL: only NCCL_* names are looked at")
+}
+
+/// A name, cut where it is long.
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(60) {
+        Some((end, _)) => format!("{}...", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
 fn unknown(name: &str) -> String {
+    // A name of hundreds of letters resembles nothing, and comparing it would take long.
+    if name.len() > 60 {
+        return format!("NCCL has no variable {}", shortened(name));
+    }
     let near = known_variables().map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
     match near {
         Some((distance, known)) if distance <= 4 => {

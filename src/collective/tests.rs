@@ -391,6 +391,25 @@ fn variables_without_effect_are_named_with_the_reason_and_the_size() {
 }
 
 #[test]
+fn thousands_of_unknown_variables_get_a_few_notes() {
+    let hardware = hardware("rtx-pro-6000-x8");
+    let names: Vec<String> =
+        (0..5000).map(|n| format!("NCCL_PROTOO_{n}")).chain((0..7).map(|n| format!("PATH_{n}"))).collect();
+    let variables: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "1")).collect();
+    let notes = environment_notes(&hardware, &with(&variables), &[request(8, 43_008.0)]);
+    assert_eq!(notes.len(), 7, "{notes:?}");
+    assert_eq!(notes[5].sentence, "and 4995 more variables that NCCL does not have");
+    assert!(
+        notes[6].sentence.contains("PATH_4 and 2 more are no variables of NCCL"),
+        "{}",
+        notes[6].sentence
+    );
+    let long = "NCCL_".repeat(10_000);
+    let notes = environment_notes(&hardware, &with(&[(&long, "1")]), &[request(8, 43_008.0)]);
+    assert!(notes[0].sentence.len() < 100, "{}", notes[0].sentence);
+}
+
+#[test]
 fn min_channels_widen_large_messages_only() {
     let at = |policy: &Policy, bytes| {
         let hardware = hardware("rtx-pro-6000-x8-dual-turin");

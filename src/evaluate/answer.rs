@@ -116,7 +116,7 @@ fn baseline_answer(setup: &Setup, known: &Known, parts: &Parts) -> BaselineAnswe
         execution: execution(setup, |s| s.baseline.execution),
         step: known.baseline_step,
         throughput: Figure {
-            used: parts.baseline_throughput(),
+            used: known.baseline_throughput.unwrap_or_else(|| parts.baseline_throughput()),
             predicted: known.predicted_parts().map(|p| p.baseline_throughput()),
         },
         breakdown: baseline_rows(known),

@@ -316,15 +316,20 @@ fn drafting_unknown(known: &Known) -> Option<Finding> {
     if draft_host.value > Seconds::ZERO || draft_host.source != Source::Assumed {
         return None;
     }
-    let (code, settle) =
-        ("drafting-unknown", vec!["give speculation.observed.throughput, or hardware and model".into()]);
-    let message = if known.observed.is_some() {
-        "The cycle is known from the throughput, its split is not: the row of verify holds drafting and host work too."
+    let (message, missing) = if known.observed.is_some() {
+        (
+            "The cycle is known from the throughput, its split is not: the row of verify holds drafting and host work \
+             too.",
+            "give speculation.verify.observed.time, or hardware and model",
+        )
     } else {
-        "Drafting and host work are not known and count as nothing, so the speedup is an upper bound: servers spend \
-         one to several milliseconds a cycle on them."
+        (
+            "Drafting and host work are not known and count as nothing, so the speedup is an upper bound: servers \
+             spend one to several milliseconds a cycle on them.",
+            "give speculation.observed.throughput, or hardware and model",
+        )
     };
-    Some(Finding { code, message: message.to_owned(), settle })
+    Some(Finding { code: "drafting-unknown", message: message.to_owned(), settle: vec![missing.to_owned()] })
 }
 
 /// The accept length needed exceeds what the rows can yield.

@@ -18,6 +18,8 @@ pub struct Known {
     pub accept_length: Figure<AcceptLength>,
     /// The decode step without speculation.
     pub baseline_step: Figure<Seconds>,
+    /// The throughput from which that step was derived, where it was stated as one.
+    pub baseline_throughput: Option<Sourced<TokensPerSecond>>,
     /// Its all-reduces.
     pub baseline_allreduce: Option<KnownAllreduce>,
     /// The verify pass.
@@ -120,6 +122,10 @@ impl Known {
             accept_limit: accept_limit(common),
             accept_length,
             baseline_step,
+            baseline_throughput: stated
+                .baseline
+                .observed_throughput
+                .filter(|_| stated.baseline.time.is_none() && stated.baseline.allreduce_each.is_none()),
             baseline_allreduce,
             verify,
             allreduce,

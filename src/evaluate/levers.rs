@@ -4,7 +4,7 @@ use super::known::Known;
 use super::scan::with_rows;
 use super::variation::{Varied, vary};
 use crate::analytic::WhatIfAnswer;
-use crate::collective::Backend;
+use crate::collective::{Backend, offered};
 use crate::runtime::Execution;
 use crate::scenario::{Method, ModelledSetup, Setup};
 
@@ -57,7 +57,10 @@ fn candidates(setup: &ModelledSetup) -> Vec<(String, ModelledSetup)> {
     if !setup.overlap && setup.common.topk == 1 && setup.common.method != Method::Ngram {
         add("an overlap scheduler".to_owned(), &|s| s.overlap = true);
     }
-    if setup.hardware.p2p && setup.verify.policy.backend.is_none() {
+    if setup.hardware.p2p
+        && setup.verify.policy.backend.is_none()
+        && offered(setup.runtime.kind, Backend::OneShot)
+    {
         add("one-shot all-reduce for small messages".to_owned(), &|s| {
             for settings in [&mut s.baseline, &mut s.verify, &mut s.draft_pass] {
                 if !settings.policy.opt_in.contains(&Backend::OneShot) {

@@ -61,6 +61,11 @@ pub(super) fn vary(base_setup: &Setup, base: &Known, setup: &Setup) -> Varied {
         accept_limit: accept_limit(common),
         accept_length: accept_length(common),
         baseline_step,
+        baseline_throughput: base.baseline_throughput.filter(|_| {
+            changes.baseline == Change::None
+                && stated.baseline.time.is_none()
+                && stated.baseline.allreduce_each.is_none()
+        }),
         baseline_allreduce,
         verify,
         allreduce,

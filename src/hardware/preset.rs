@@ -27,6 +27,10 @@ impl PresetEntry {
 
 /// The entry whose name is nearest to `name`, if one is near enough to be meant.
 pub(super) fn closest(name: &str, entries: &[PresetEntry]) -> Option<String> {
+    // A word of hundreds of letters resembles nothing, and comparing it would take long.
+    if name.len() > 60 {
+        return None;
+    }
     let names = entries.iter().flat_map(|e| std::iter::once(&e.name).chain(&e.aliases));
     let scored = names.map(|known| (strsim::jaro_winkler(name, known), known));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;

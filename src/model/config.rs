@@ -12,6 +12,7 @@ mod error;
 mod family;
 mod ffn;
 mod fields;
+mod json;
 mod pattern;
 mod quantisation;
 #[cfg(test)]
@@ -25,13 +26,11 @@ use attention::AttentionShape;
 use family::Family;
 use ffn::FfnShape;
 use fields::{Fields, kind_of, out_of_range};
+use json::parse_json;
 use quantisation::Quantisation;
 
 pub use draft::{parse_draft, parse_draft_config};
 pub use error::ConfigError;
-
-/// More layers than this are taken to be a mistake.
-const MOST_LAYERS: u32 = 10_000;
 
 /// Storage that the user states instead of what the configuration says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,23 +81,38 @@ impl<'a> Wrapped<'a> {
 
     /// The type that unquantised weights are stored in.
     fn base_format(self) -> WeightFormat {
-        match self.word(["torch_dtype", "dtype"]) {
-            Some("float32") => WeightFormat::Fp32,
+        match self.stored_type() {
+            Some("float32" | "float") => WeightFormat::Fp32,
             _ => WeightFormat::Bf16,
         }
     }
+
+    fn stored_type(self) -> Option<&'a str> {
+        let word = self.word(["torch_dtype", "dtype"])?;
+        Some(word.strip_prefix("torch.").unwrap_or(word))
+    }
+
+    /// What a user should know about [`Self::base_format`].
+    fn note_on_base_format(self) -> Option<String> {
+        const KNOWN: [&str; 6] = ["bfloat16", "float16", "half", "float32", "float", "auto"];
+        let word = self.stored_type().filter(|word| !KNOWN.contains(word))?;
+        Some(format!("The weights' type `{word}` is not known; what is not quantised was taken as 16 bit."))
+    }
 }
 
-fn parse_json(json: &str) -> Result<Value, ConfigError> {
-    serde_json::from_str(json).map_err(|e| ConfigError::Syntax {
-        line: e.line(),
-        column: e.column(),
-        message: e.to_string(),
-    })
-}
-
+/// The configuration as an object, whose fields that decide what the rest means are of the kind they should be.
 fn as_object(value: &Value) -> Result<&Map<String, Value>, ConfigError> {
-    value.as_object().ok_or_else(|| ConfigError::NotAnObject { found: kind_of(value) })
+    let map = value.as_object().ok_or_else(|| ConfigError::NotAnObject { found: kind_of(value) })?;
+    let outer = Fields::new(map);
+    for fields in [Some(outer), outer.only_object("text_config")?].into_iter().flatten() {
+        for key in ["quantization_config", "eagle_config"] {
+            fields.only_object(key)?;
+        }
+        for key in ["model_type", "torch_dtype", "dtype"] {
+            fields.only_text(key)?;
+        }
+    }
+    Ok(map)
 }
 
 fn read_model(name: &str, config: Wrapped<'_>, overrides: FormatOverrides) -> Result<Model, ConfigError> {
@@ -107,20 +121,19 @@ fn read_model(name: &str, config: Wrapped<'_>, overrides: FormatOverrides) -> Re
     let mut notes: Vec<String> = unknown.into_iter().collect();
     let hidden = fields.count(&["hidden_size"], "every matrix")?;
     let count = fields.count(&["num_hidden_layers"], "the number of layers")?;
-    if count > MOST_LAYERS {
-        return Err(out_of_range(
-            "num_hidden_layers",
-            &Value::from(count),
-            &format!("at most {MOST_LAYERS}"),
-        ));
-    }
+    check_decided(fields, family)?;
     let base = config.base_format();
     let quantisation = read_quantisation(config, base, overrides)?;
     let attention = AttentionShape::read(fields, family, hidden, count)?;
     let ffn = FfnShape::read(fields, base)?;
     let layers = group_layers(count, &attention, &ffn, &quantisation)?;
-    notes.extend(attention.notes.iter().chain(&quantisation.notes).cloned());
+    notes.extend(config.note_on_base_format().into_iter().chain(ffn.note()));
+    notes.extend(quantisation.notes.iter().cloned());
     let max_context = fields.optional_count(&["max_position_embeddings"])?;
+    if let Some(short @ 0..2) = max_context {
+        // One token of prompt and one of answer.
+        return Err(out_of_range("max_position_embeddings", &Value::from(short), "at least 2"));
+    }
     if max_context.is_none() {
         notes.push("The configuration states no longest context; none is enforced.".to_owned());
     }
@@ -138,6 +151,20 @@ fn read_model(name: &str, config: Wrapped<'_>, overrides: FormatOverrides) -> Re
         max_context: max_context.unwrap_or(u32::MAX),
         notes,
     })
+}
+
+/// That no field is absent without which the shape would be taken for another one.
+fn check_decided(fields: Fields<'_>, family: Family) -> Result<(), ConfigError> {
+    let missing = |field: &str, needed_for| Err(ConfigError::Missing { field: field.to_owned(), needed_for });
+    let latent = family.latent || fields.optional_count(&["qk_nope_head_dim"])?.is_some_and(|n| n > 0);
+    if latent && fields.get("kv_lora_rank").is_none() {
+        return missing("kv_lora_rank", "multi-head latent attention, which this architecture has");
+    }
+    let routed = fields.optional_count(&ffn::PER_TOKEN)?.is_some_and(|n| n > 0);
+    if routed && fields.optional_count(&ffn::EXPERTS)?.is_none() {
+        return missing(&ffn::EXPERTS.join("` or `"), "the experts that tokens are routed to");
+    }
+    Ok(())
 }
 
 fn read_quantisation(

@@ -98,7 +98,7 @@ fn parts(rows: &[Row], label: impl Fn(&Row) -> String) -> Parts {
     Parts {
         rows: rows.iter().enumerate().map(one).collect(),
         // Beside figures that are the model's own, its column would only repeat them.
-        has_model: rows.iter().any(|row| row.predicted.is_some() && row.predicted != row.time),
+        has_model: rows.iter().any(|row| row.predicted.is_some() && text(&row.predicted) != text(&row.time)),
         has_extrapolated: rows.iter().any(|row| row.time.is_some_and(|time| time.extrapolated)),
     }
 }

@@ -13,7 +13,7 @@ mod shape;
 pub(super) use dotted::check_dotted;
 pub(super) use draft::draft_shape;
 pub(super) use probabilities::acceptance_kinds;
-pub(super) use shape::check_shape;
+pub(super) use shape::{check_shape, check_value};
 
 use super::layer::Layer;
 use crate::diagnostic::Diagnostics;

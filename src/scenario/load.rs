@@ -2,12 +2,14 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use indexmap::IndexMap;
+
 use super::axis;
 use super::check::check_dotted;
 use super::kind::FileKind;
 use super::layer::Layer;
-use super::overrides::{Overrides, Parsed, observed_key};
-use super::tree::{Node, lay_over, parse, read_text, set, unset};
+use super::overrides::{DottedKey, Overrides, Parsed, empties_observed, observed_key, single};
+use super::tree::{Content, Node, lay_over, parse, read_text, set, unset};
 use super::vary::{varied, what_ifs};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, SourceText};
 
@@ -24,6 +26,10 @@ pub struct Scenario {
     pub what_ifs: Vec<Variation>,
     /// All overrides, in order, as key and value; a removed key has the value `(removed)`.
     pub overrides: Vec<(String, String)>,
+    /// The keys that the variation changes, one by one.
+    pub(super) changes: Vec<DottedKey>,
+    /// The keys that overrides took away or emptied.
+    pub(super) gone: Vec<DottedKey>,
     /// What the overrides replaced or dropped beside the keys that they name, each a sentence.
     pub notes: Vec<String>,
 }
@@ -42,6 +48,8 @@ pub struct Variation {
     pub name: String,
     /// The keys it sets and their values, as written.
     pub set: Vec<(String, String)>,
+    /// The keys it changes, one by one.
+    pub(super) changes: Vec<DottedKey>,
     /// The varied scenario, without what was observed.
     pub layer: Layer,
 }
@@ -74,16 +82,27 @@ pub(super) fn read(path: &Path, overrides: &Overrides) -> Result<(Scenario, Diag
         return Err(fault.into());
     }
     let parsed = overrides.parse(&mut found);
-    for key in &parsed.unset {
-        if check_dotted(&key.path, &key.place, None, &mut found) && !unset(&mut tree, &key.path) {
-            let title = format!("`{}` is not set, so it cannot be removed", key.path);
-            found.push(Diagnostic::error(Code::Override, title).at(&key.place, "nothing to remove"));
-        }
+    let mut gone = Vec::new();
+    for key in parsed.unset {
+        remove(&mut tree, &key, &mut found);
+        gone.push(key);
     }
-    let mut right = Vec::new();
+    let mut right: Vec<(DottedKey, Node)> = Vec::new();
     for (key, value) in parsed.set {
-        if check_dotted(&key.path, &key.place, Some(&value), &mut found) {
-            if observed_key(&key.path) {
+        // As with `--unset`: what is removed is removed from the scenario itself.
+        if value.content == Content::Null {
+            remove(&mut tree, &key, &mut found);
+            gone.push(key);
+            continue;
+        }
+        if !check_dotted(&key.path, &key.place, Some(&value), &mut found) {
+            continue;
+        }
+        if value.map().is_some_and(IndexMap::is_empty) {
+            gone.push(key.clone());
+        }
+        for (key, value) in single(key, value) {
+            if observed_key(&key.path) || empties_observed(&key.path, &value) {
                 set(&mut tree, &key.path, &key.place, value);
             } else {
                 right.push((key, value));
@@ -104,10 +123,20 @@ pub(super) fn read(path: &Path, overrides: &Overrides) -> Result<(Scenario, Diag
         base,
         variation,
         what_ifs,
+        changes: right.into_iter().map(|(key, _)| key).collect(),
+        gone,
         overrides: Parsed::shown(overrides),
         notes,
     };
     Ok((scenario, found))
+}
+
+/// Removes a key from the scenario itself.
+fn remove(tree: &mut Node, key: &DottedKey, found: &mut Diagnostics) {
+    if check_dotted(&key.path, &key.place, None, found) && !unset(tree, &key.path) {
+        let title = format!("`{}` is not set, so it cannot be removed", key.path);
+        found.push(Diagnostic::error(Code::Override, title).at(&key.place, "nothing to remove"));
+    }
 }
 
 /// Files that may extend one another.
@@ -130,6 +159,16 @@ fn read_layers(path: &Path, found: &mut Diagnostics) -> Result<Node, Diagnostics
         };
         seen.push(path.canonicalize().unwrap_or_else(|_| path.clone()));
         let tree = parse(&SourceText::file(path.display().to_string(), text)).map_err(|fault| *fault)?;
+        if let Some(place) = named_at.as_ref().filter(|_| tree.map().is_none()) {
+            let title =
+                format!("`{}` holds {}, and a scenario is a map of keys", path.display(), tree.noun());
+            found.push(
+                Diagnostic::error(Code::WrongType, title)
+                    .at(&tree.place, "a map is expected")
+                    .beside(place, "named here"),
+            );
+            break;
+        }
         let named = tree.at("extends");
         if let Some((node, name)) = named.and_then(|node| Some((node, node.text()?))) {
             let below = beside(&path, name);
@@ -169,5 +208,6 @@ pub(super) fn beside(file: &Path, name: &str) -> PathBuf {
         _ => PathBuf::from(name),
     };
     // Without `.` in the middle: `scenarios/./box.yaml` reads badly in messages.
-    path.components().filter(|part| *part != Component::CurDir).collect()
+    let plain: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
+    if plain.as_os_str().is_empty() { PathBuf::from(".") } else { plain }
 }

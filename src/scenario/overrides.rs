@@ -1,6 +1,11 @@
 //! `--set key=value` and `--unset key`.
 
-use super::tree::{Node, parse_value};
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::keys::key_docs;
+use super::schema::at;
+use super::tree::{Content, Node, parse_value};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, SourceText};
 
 /// Overrides as they stand on the command line.
@@ -51,7 +56,9 @@ impl Parsed {
     pub(super) fn shown(overrides: &Overrides) -> Vec<(String, String)> {
         let set = overrides.set.iter().map(|argument| {
             let (key, value) = argument.split_once('=').unwrap_or((argument, ""));
-            (key.trim().to_owned(), value.trim().to_owned())
+            let value = value.trim();
+            let value = if matches!(value, "" | "~" | "null") { REMOVED } else { value };
+            (key.trim().to_owned(), value.to_owned())
         });
         let unset = overrides.unset.iter().map(|key| (key.trim().to_owned(), REMOVED.to_owned()));
         set.chain(unset).collect()
@@ -84,4 +91,35 @@ fn parse_set(argument: &str) -> Result<(DottedKey, Node), Box<Diagnostic>> {
 /// Whether a key says what was measured, so that an override of it changes the scenario itself.
 pub(super) fn observed_key(path: &str) -> bool {
     path.split('.').any(|step| step == "observed")
+}
+
+/// Whether an override empties a map that may hold what was measured: `speculation.verify={}`.
+pub(super) fn empties_observed(path: &str, value: &Node) -> bool {
+    let begins = format!("{path}.");
+    let empty = value.map().is_some_and(IndexMap::is_empty);
+    empty && key_docs().iter().any(|doc| doc.path.starts_with(&begins) && observed_key(&doc.path))
+}
+
+/// A change as changes of single keys: a map with entries works like its keys with dots. Maps that stand for one choice
+/// as a whole (`model`, `acceptance`) and empty maps stay whole.
+pub(super) fn single(key: DottedKey, value: Node) -> Vec<(DottedKey, Node)> {
+    let whole = !laid_key_by_key(&key.path);
+    match value.content {
+        Content::Map(map) if !whole && !map.is_empty() => {
+            let inner = map.into_iter().flat_map(|(name, entry)| {
+                let path = format!("{}.{name}", key.path);
+                single(DottedKey { path, place: entry.key }, entry.value)
+            });
+            inner.collect()
+        }
+        _ => vec![(key, value)],
+    }
+}
+
+fn laid_key_by_key(path: &str) -> bool {
+    let plain = |schema: &Value| {
+        let form = schema.get("$ref").is_none_or(|name| name != "#/$defs/ModelChoice");
+        form && schema.get("anyOf").is_none()
+    };
+    !path.split('.').any(|step| step == "acceptance") && at(path).is_some_and(plain)
 }

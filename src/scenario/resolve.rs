@@ -10,6 +10,7 @@ mod remarks;
 mod stated;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use self::complete::Kind;
 use self::fits::Fit;
@@ -18,7 +19,7 @@ use super::check::draft_shape;
 use super::layer::Layer;
 use super::library::Library;
 use super::load::{Scenario, Variation, read};
-use super::overrides::{Overrides, REMOVED, observed_key};
+use super::overrides::{DottedKey, Overrides};
 use super::setup::{Common, Method, ModelledSetup, ObservedSetup, PassSettings, Setup, WhatIf};
 use super::tree::STDIN;
 use super::written::Written;
@@ -47,9 +48,10 @@ pub struct Loaded {
 pub fn resolve(scenario: &Scenario, library: &dyn Library) -> Result<Loaded, Diagnostics> {
     let mut found = Diagnostics::default();
     let loaded = resolve_into(scenario, library, &mut found);
+    blame_overrides(scenario, &mut found);
     match loaded {
         Some(loaded) => found.into_result(loaded),
-        None => Err(found.sorted()),
+        None => Err(never_silent(found)),
     }
 }
 
@@ -68,13 +70,44 @@ pub fn open(
     let right = !found.has_errors();
     let mut later = Diagnostics::default();
     let loaded = resolve_into(&scenario, library, &mut later);
+    blame_overrides(&scenario, &mut found);
+    blame_overrides(&scenario, &mut later);
     let follows = |code: Option<Code>| matches!(code, Some(Code::Incomplete | Code::Probabilities));
     later.list.retain(|diagnostic| right || !follows(diagnostic.code));
     found.extend(later);
     match loaded {
         Some(loaded) => found.into_result((scenario, loaded)),
-        None => Err(found.sorted()),
+        None => Err(never_silent(found)),
     }
+}
+
+/// Where something is missing because an override took it away, the override is marked.
+fn blame_overrides(scenario: &Scenario, found: &mut Diagnostics) {
+    let needed = |path: &str| {
+        ["hardware", "model", "baseline", "speculation"].contains(&path.split('.').next().unwrap_or(""))
+    };
+    for diagnostic in &mut found.list {
+        let follows = |path: &str| match diagnostic.code {
+            Some(Code::Incomplete | Code::AcceptanceKind) => needed(path),
+            // A variation that could be predicted before.
+            Some(Code::Override) => ["hardware", "model"].contains(&path),
+            _ => false,
+        };
+        let gone: Vec<_> = scenario.gone.iter().filter(|key| follows(&key.path)).collect();
+        for key in gone {
+            if diagnostic.labels.iter().all(|label| !Arc::ptr_eq(&label.place.source, &key.place.source)) {
+                *diagnostic = diagnostic.clone().at(&key.place, "taken away here");
+            }
+        }
+    }
+}
+
+/// The sorted faults, of which there is one at least.
+fn never_silent(mut found: Diagnostics) -> Diagnostics {
+    if !found.has_errors() {
+        found.push(Diagnostic::error(Code::Incomplete, "the scenario does not hold enough for an answer"));
+    }
+    found.sorted()
 }
 
 fn resolve_into(scenario: &Scenario, library: &dyn Library, found: &mut Diagnostics) -> Option<Loaded> {
@@ -159,6 +192,9 @@ impl Resolver<'_, '_> {
         if let Some(unused) = complete::unused_part(layer) {
             self.note(unused);
         }
+        if let Some(unused) = remarks::unused_by_observed(layer) {
+            self.note(unused);
+        }
         let common = self.common(scenario, layer, acceptance?);
         Some(Setup::Observed(ObservedSetup { common }))
     }
@@ -166,9 +202,7 @@ impl Resolver<'_, '_> {
     /// The variation that the command line asks for.
     fn overridden(&mut self, scenario: &Scenario, layer: &Layer, origin: Option<Origin>) -> Option<Setup> {
         if !origin?.modelled {
-            let set: Vec<_> =
-                scenario.overrides.iter().filter(|(key, _)| !changes_base(scenario, key)).cloned().collect();
-            self.needs_no_model(layer, &set)?;
+            self.needs_no_model(&scenario.changes)?;
         }
         self.varied(scenario, layer, origin)
     }
@@ -180,27 +214,26 @@ impl Resolver<'_, '_> {
         origin: Option<Origin>,
     ) -> Option<WhatIf> {
         if !origin?.modelled {
-            self.needs_no_model(&variation.layer, &variation.set)?;
+            self.needs_no_model(&variation.changes)?;
         }
         let setup = self.varied(scenario, &variation.layer, origin)?;
         Some(WhatIf { name: variation.name.clone(), set: variation.set.clone(), setup })
     }
 
     /// Without a hardware model only times and acceptance can be varied.
-    fn needs_no_model(&mut self, layer: &Layer, set: &[(String, String)]) -> Option<()> {
+    fn needs_no_model(&mut self, changes: &[DottedKey]) -> Option<()> {
         let needs = |path: &str| {
             let last = path.rsplit('.').next();
             last != Some("time") && !path.starts_with("speculation.acceptance") && path != "name"
         };
-        let Some((path, _)) = set.iter().find(|(path, _)| needs(path)) else { return Some(()) };
-        let title = format!("what follows from `{path}` cannot be predicted without `hardware` and `model`");
-        let diagnostic = Diagnostic::error(Code::Override, title);
-        let diagnostic = match layer.key(path) {
-            Some(place) => diagnostic.at(place, "needs a hardware model"),
-            None => diagnostic,
+        let Some(DottedKey { path, place }) = changes.iter().find(|key| needs(&key.path)) else {
+            return Some(());
         };
+        let title = format!("what follows from `{path}` cannot be predicted without `hardware` and `model`");
         self.found.push(
-            diagnostic.help("name the hardware and the model, or set a time or the acceptance instead"),
+            Diagnostic::error(Code::Override, title)
+                .at(place, "needs a hardware model")
+                .help("name the hardware and the model, or set a time or the acceptance instead"),
         );
         None
     }
@@ -219,6 +252,12 @@ impl Resolver<'_, '_> {
         let (hardware, model) = (hardware?, model?);
         let parallel = self.parallel(written, hardware.count);
         let context = self.context(written);
+        self.check_transport(layer, &hardware);
+        if let (Some(_), Some(calibration)) = (&written.calibration, &calibration)
+            && let Some(foreign) = remarks::foreign_calibration(&hardware, calibration)
+        {
+            self.note(foreign);
+        }
         self.check_fit(
             layer,
             &Fit { hardware: &hardware, model: &model, draft: draft.as_deref(), parallel, context },
@@ -268,11 +307,6 @@ impl Resolver<'_, '_> {
             stated: stated::stated(written),
         }
     }
-}
-
-/// Whether an override changes the base itself: what was observed, and what is removed.
-fn changes_base(scenario: &Scenario, key: &str) -> bool {
-    observed_key(key) || scenario.overrides.iter().any(|(other, value)| other == key && value == REMOVED)
 }
 
 /// The title, or the file's name without its ending.

@@ -90,8 +90,17 @@ pub(super) fn child(node: &'static Value, key: &str) -> Option<&'static Value> {
     let node = map_form(node);
     match node.get("properties").and_then(|keys| keys.get(key)) {
         Some(found) => Some(found),
-        None => node.get("additionalProperties").filter(|free| **free != Value::Bool(false)),
+        None => node
+            .get("additionalProperties")
+            .filter(|free| **free != Value::Bool(false) && is_variable_or_dotted(node, key)),
     }
+}
+
+/// Whether a free key is one: the name of an environment variable, or a key with dots under `set`.
+fn is_variable_or_dotted(node: &Value, key: &str) -> bool {
+    let dotted = node["additionalProperties"] == Value::Bool(true);
+    let letter = |letter: char| letter == '_' || letter.is_ascii_alphanumeric();
+    dotted || (!key.is_empty() && !key.starts_with(|c: char| c.is_ascii_digit()) && key.chars().all(letter))
 }
 
 /// The keys of a map.

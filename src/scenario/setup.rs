@@ -155,6 +155,8 @@ pub struct StatedPass {
     pub allreduce_each: Option<Sourced<Seconds>>,
     /// Observed: the whole pass (for the baseline from its throughput).
     pub observed: Option<Sourced<Seconds>>,
+    /// Observed: the throughput that `observed` was derived from, as written; of the baseline alone.
+    pub observed_throughput: Option<Sourced<TokensPerSecond>>,
     /// Observed: its all-reduces.
     pub observed_allreduce: Option<ObservedAllreduce>,
 }

@@ -14,7 +14,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use acceptance::{AcceptanceFile, AcceptanceKeys, TreeKeys};
+pub use acceptance::{AcceptanceKeys, TreeKeys};
 pub use passes::{
     AllreduceKeys, BaselineKeys, BaselineObserved, DraftPassKeys, DraftPassObserved, HostKeys,
     ObservedAllreduceKeys, SchedulerKeys, SpeculationKeys, SpeculationObserved, VerifyKeys, VerifyObserved,
@@ -29,6 +29,9 @@ pub use words::{
     AlgorithmWord, BackendWord, ExecutionWord, KvWord, MethodWord, ProtocolWord, RuntimeWord, TransportWord,
     WeightWord,
 };
+
+/// What-ifs that a scenario may list: each is answered in full.
+pub const MOST_WHAT_IFS: usize = 64;
 
 /// A scenario: a box, a model, how it is served, how it speculates, and what was measured.
 ///
@@ -62,12 +65,14 @@ pub struct Written {
     pub workload: WorkloadKeys,
     /// NCCL variables of the server, for all passes. Default: none set.
     #[schemars(example = serde_json::json!({"NCCL_PROTO": "LL"}))]
+    #[schemars(extend("maxProperties" = 256))]
     pub environment: IndexMap<String, EnvironmentValue>,
     /// Decoding without speculation.
     pub baseline: BaselineKeys,
     /// Decoding with speculation.
     pub speculation: SpeculationKeys,
-    /// Variations to answer beside the scenario itself. Default: none.
+    /// Variations to answer beside the scenario itself, at most 64. Default: none.
+    #[schemars(length(max = MOST_WHAT_IFS))]
     pub what_if: Vec<WhatIfKeys>,
     /// Settings of `specplan simulate`; `run` does not use them.
     pub simulation: SimulationKeys,

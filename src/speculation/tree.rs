@@ -5,11 +5,13 @@
 //! AL = 1 + Σ over all nodes.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use super::error::{AcceptanceError, probability};
 use super::shape::DraftShape;
-use super::tree_table::{TreeTable, check_ranks};
+use super::tree_table::check_ranks;
 
 /// A drafted node of a tree. Node 0 is the root, which is always accepted and not listed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,11 +96,68 @@ impl DraftTree {
     fn positional_tails(ranks: &[f64], shape: DraftShape) -> Vec<f64> {
         let branches = ranks.len().min(shape.topk.max(1) as usize);
         let levels = shape.depth() + 1;
-        let table =
-            TreeTable::new(&ranks[..branches], shape.draft_tokens, levels).expect("ranks were checked");
-        tails_by_depth(&table.best_within(shape.draft_tokens, levels))
+        likeliest_tails(&ranks[..branches], shape.draft_tokens, levels)
     }
 }
+
+/// The tails of the tree of the likeliest nodes. Ranks never rise: a path is then less likely than each of its
+/// beginnings, and a child than its better-ranked siblings, so the likeliest nodes form a tree, and no other yields more.
+fn likeliest_tails(ranks: &[f64], nodes: u32, levels: u32) -> Vec<f64> {
+    let mut tails = vec![0.0; levels.saturating_sub(1) as usize];
+    let mut open = BinaryHeap::new();
+    let candidate = |parent: f64, depth: usize, rank: usize| {
+        let reachable = depth < levels.saturating_sub(1) as usize;
+        let ranked = ranks.get(rank).filter(|_| reachable);
+        ranked.map(|share| Candidate { probability: parent * share, depth, parent, rank })
+    };
+    open.extend(candidate(1.0, 0, 0));
+    for _ in 1..nodes {
+        let Some(node) = open.pop() else { break };
+        tails[node.depth] += node.probability;
+        open.extend(candidate(node.parent, node.depth, node.rank + 1));
+        open.extend(candidate(node.probability, node.depth + 1, 0));
+    }
+    for tail in &mut tails {
+        *tail = tail.min(1.0);
+    }
+    let reached = tails.iter().rposition(|tail| *tail > 0.0).map_or(0, |at| at + 1);
+    tails.truncate(reached);
+    tails
+}
+
+/// A node that could come next, after its parent and its better-ranked siblings.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    /// Of its whole path.
+    probability: f64,
+    /// Drafted tokens before it.
+    depth: usize,
+    /// Probability of the parent's path.
+    parent: f64,
+    rank: usize,
+}
+
+impl Ord for Candidate {
+    /// By probability; of equal ones the shallower is greater, then the better-ranked.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let shallow = (other.depth, other.rank).cmp(&(self.depth, self.rank));
+        self.probability.total_cmp(&other.probability).then(shallow)
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Candidate {}
 
 fn tails_by_depth(nodes: &[TreeNode]) -> Vec<f64> {
     let mut path = vec![(1.0, 0_usize)];

@@ -141,3 +141,23 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #[test]
+    fn the_likeliest_nodes_are_the_best_tree_where_ranks_never_rise(
+        mut shares in prop::collection::vec(0.01..1.0_f64, 1..5),
+        nodes in 1_u32..24,
+        steps in 1_u32..8,
+    ) {
+        shares.sort_by(|a, b| b.total_cmp(a));
+        let sum: f64 = shares.iter().sum::<f64>() * 1.05;
+        let ranks: Vec<f64> = shares.iter().map(|share| share / sum).collect();
+        let shape = DraftShape { steps, topk: 8, draft_tokens: nodes };
+        let fast = DraftTree::positional(&ranks, shape).expect("valid").tails(shape).iter().sum::<f64>() + 1.0;
+        let levels = shape.depth() + 1;
+        let table = TreeTable::new(&ranks, nodes, levels).expect("valid");
+        let nodes = table.best_within(nodes, levels);
+        let slow = DraftTree::fixed(&nodes).expect("valid").tails(shape).iter().sum::<f64>() + 1.0;
+        prop_assert!((fast - slow).abs() < 1e-9, "{fast} instead of {slow}");
+    }
+}

@@ -62,7 +62,8 @@ fn shipped() -> Vec<String> {
         .expect("scenarios/ exists")
         .map(|entry| entry.expect("readable").path())
         .filter(|path| path.extension().is_some_and(|e| e == "yaml"))
-        .map(|path| path.display().to_string())
+        // Relative, since the report shows the path and a checkout may lie anywhere.
+        .map(|path| format!("scenarios/{}", path.file_name().expect("named").to_string_lossy()))
         .collect();
     paths.sort();
     assert!(paths.len() >= 10, "the shipped scenarios");
@@ -222,4 +223,22 @@ fn explain_knows_presets_keys_codes_and_terms() {
         assert!(stdout(&output).contains(contains), "{topic}");
     }
     assert!(stderr(&specplan(&["explain", "accept-lenght"])).contains("accept length"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told_and_never_a_panic() {
+    for verb in [
+        &["check", REFERENCE][..],
+        &["run", REFERENCE],
+        &["explain", "S012"],
+        &["schema", "scenario"],
+        &["completions", "bash"],
+        &["--version"],
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("a full device");
+        let output = command().args(verb).stdout(full).output().expect("the program starts");
+        assert_eq!(code(&output), 2, "{verb:?}");
+        assert!(stderr(&output).contains("cannot write the result"), "{verb:?} {}", stderr(&output));
+    }
 }

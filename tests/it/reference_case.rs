@@ -126,7 +126,7 @@ fn break_evens_round_trip() {
         if let BreakEven::Reached { value: Some(v), .. } = p.break_even.draft_host.needed {
             sets.push(vec![
                 format!("speculation.draft_pass.time={:.17e} s", v.get()),
-                "speculation.host.time=1e-30 s".to_owned(),
+                "speculation.host.time=1e-12 s".to_owned(),
             ]);
         }
         for set in sets {

@@ -51,8 +51,14 @@ impl Decode for MlaTable {
     fn decode(text: &str) -> Result<Self, TableError> {
         let mut entries = Vec::new();
         for_each_row(text, COLUMNS, |row| {
+            let (what, weights) = (row.word(0)?, row.word_or_none(2)?);
+            if (what == What::Module) != weights.is_some() {
+                return Err(
+                    row.wrong(2, "the storage of the projections for a module, and nothing for a kernel")
+                );
+            }
             entries.push(Entry {
-                key: (row.word(0)?, row.word(1)?, row.word_or_none(2)?, row.word(3)?),
+                key: (what, row.word(1)?, weights, row.word(3)?),
                 at: [row.count(4)?, row.count(5)?, row.count(6)?],
                 time: row.microseconds(7)?,
                 line: row.line,

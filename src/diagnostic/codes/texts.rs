@@ -15,7 +15,8 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         code: Code::WrongType,
         title: "a value is of the wrong kind",
-        what: "A key takes one kind of value: a number, a word, true or false, a list or a map of further keys. \
+        what: "A key takes one kind of value: a number, a word, true or false, a list or a map of further keys. Whole numbers are \
+               written in decimal digits alone. \
                An empty value is no value: leave the line out to get the default.",
         example: "workload: { batch: many }",
         fix: "Write a value of the kind that the message names.",
@@ -46,8 +47,9 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         code: Code::OutOfRange,
         title: "a number is outside its range",
-        what: "Counts are whole and at least 1, times and throughputs are positive, probabilities lie \
-               between 0 and 1, and a spread may not reach below zero. NaN and infinity are never numbers here.",
+        what: "Counts are whole and at least 1, times lie between 1 ps and 1,000,000 s, throughputs between 0.001 and 10^9 tok/s, \
+               probabilities between 0 and 1, accept lengths between 1 and 65, and a spread may not reach below zero. NaN and \
+               infinity are never numbers here. Names and other texts are one line of printable letters.",
         example: "workload: { batch: 0 }",
         fix: "Write a number inside the range that the message names.",
     },
@@ -62,14 +64,15 @@ pub const ENTRIES: &[Entry] = &[
         code: Code::Syntax,
         title: "the file is not valid YAML",
         what: "The text cannot be read as YAML. Frequent reasons are a missing bracket, a tab used for indentation, \
-               a missing space after a colon, or an alias to an anchor that does not exist.",
+               a missing space after a colon, or an alias to an anchor that does not exist. Tags (`!name`) mean nothing here.",
         example: "workload: { batch: 1",
         fix: "Look at the marked place and at the line before it.",
     },
     Entry {
         code: Code::Unreadable,
         title: "a file cannot be read",
-        what: "The file does not exist, is a directory, is empty, may not be read, or is not UTF-8 text.",
+        what: "The file does not exist, is a directory, a pipe or a device, is empty, may not be read, or is not UTF-8 text. Only a \
+               scenario may come through a pipe, as `-`.",
         example: "specplan run scenarios/",
         fix: "Give the path of a scenario file.",
     },
@@ -146,8 +149,9 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         code: Code::Parts,
         title: "observed parts are larger than their whole",
-        what: "An observed total contains its parts: the all-reduces of a pass take no longer than the pass, and a verify \
-               pass no longer than the cycle, which is batch · accept length / throughput.",
+        what: "An observed total contains its parts: the all-reduces of a pass take no longer than the pass. A \
+               verify pass longer than the cycle, which is batch · accept length / throughput, is no error of the file: the \
+               answer names it as a finding (`throughput-contradicts-verify`).",
         example: "verify:\n  observed: { time: 20 ms, allreduce: { count: 122, total: 25 ms } }",
         fix: "Check that both were measured in the same run, per pass, and on one rank.",
     },
@@ -197,7 +201,8 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         code: Code::Override,
         title: "an override cannot be used",
-        what: "`--set` takes a key with dots, an equals sign and a value in YAML; `--unset` takes a key with dots; an axis of \
+        what: "`--set` takes a key with dots, an equals sign and a value in YAML; `--unset` takes a key with dots. `KEY=null` \
+               removes a key as `--unset` does, `KEY={}` empties a map, and a map with entries works like its keys with dots. An axis of \
                a sweep is `key=a,b,c` or `key=lo..hi:n`. Keys are those of the scenario file. What was observed cannot be varied, \
                and without hardware and model only times and the acceptance can.",
         example: "specplan run box.yaml --set speculation.verify.time",

@@ -8,6 +8,7 @@ use super::error::ConfigError;
 use super::family::Family;
 use super::fields::{Fields, check_width, out_of_range};
 use super::quantisation::{Component, Quantisation};
+use crate::diagnostic::closest;
 
 /// More taps than this are taken to be a mistake; networks have 4.
 const MOST_TAPS: u32 = 64;
@@ -16,7 +17,6 @@ const MOST_TAPS: u32 = 64;
 #[derive(Debug)]
 pub(super) struct AttentionShape {
     kind: Kind,
-    pub(super) notes: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -53,9 +53,8 @@ impl AttentionShape {
         let heads = fields.count(&["num_attention_heads"], "the attention of each layer")?;
         if fields.get("kv_lora_rank").is_some() {
             let kind = Kind::Mla { shape: read_mla(fields, heads)? };
-            return Ok(Self { kind, notes: Vec::new() });
+            return Ok(Self { kind });
         }
-        let mut notes = Vec::new();
         let kv_heads = fields.optional_count(&["num_key_value_heads"])?.filter(|n| *n > 0).unwrap_or(heads);
         if kv_heads > heads || heads % kv_heads != 0 {
             let value = Value::from(kv_heads);
@@ -81,9 +80,9 @@ impl AttentionShape {
             weights: WeightFormat::Bf16,
         };
         let window = fields.optional_count(&["sliding_window", "attention_chunk_size"])?.filter(|w| *w > 0);
-        let mixers = read_mixers(fields, layers, window, &mut notes)?;
+        let mixers = read_mixers(fields, layers, window)?;
         let linear = mixers.any_linear().then(|| read_linear(fields)).transpose()?;
-        Ok(Self { kind: Kind::Gqa { shape, window, mixers, linear }, notes })
+        Ok(Self { kind: Kind::Gqa { shape, window, mixers, linear } })
     }
 
     /// The token mixer of layer `layer` (from 0).
@@ -123,12 +122,7 @@ impl Mixers {
     }
 }
 
-fn read_mixers(
-    fields: Fields<'_>,
-    layers: u32,
-    window: Option<u32>,
-    notes: &mut Vec<String>,
-) -> Result<Mixers, ConfigError> {
+fn read_mixers(fields: Fields<'_>, layers: u32, window: Option<u32>) -> Result<Mixers, ConfigError> {
     if fields.list("layer_types")?.is_some() {
         let words = fields.texts("layer_types")?;
         if words.len() != layers as usize {
@@ -137,7 +131,8 @@ fn read_mixers(
         }
         return words
             .iter()
-            .map(|word| mixer(word, window, notes))
+            .enumerate()
+            .map(|(layer, word)| mixer(layer, word, window))
             .collect::<Result<_, _>>()
             .map(Mixers::Listed);
     }
@@ -153,7 +148,7 @@ fn read_mixers(
     })
 }
 
-fn mixer(word: &str, window: Option<u32>, notes: &mut Vec<String>) -> Result<Mixer, ConfigError> {
+fn mixer(layer: usize, word: &str, window: Option<u32>) -> Result<Mixer, ConfigError> {
     match word {
         "full_attention" | "attention" => Ok(Mixer::Full),
         "linear_attention" => Ok(Mixer::Linear),
@@ -163,12 +158,10 @@ fn mixer(word: &str, window: Option<u32>, notes: &mut Vec<String>) -> Result<Mix
             needed_for: "the windowed layers of `layer_types`",
         }),
         unknown => {
-            let note =
-                format!("Layers of type `{unknown}` are not known; they were taken as full attention.");
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-            Ok(Mixer::Full)
+            let words = ["full_attention", "sliding_attention", "chunked_attention", "linear_attention"];
+            let near = closest(unknown, words).map(|near| format!("; did you mean `{near}`?"));
+            let rule = format!("one of {}{}", words.join(", "), near.unwrap_or_default());
+            Err(out_of_range(&format!("layer_types[{layer}]"), &Value::from(unknown), &rule))
         }
     }
 }

@@ -3,14 +3,14 @@
 /// A fault in a model configuration. Each names the field, so that a message can point at it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The text is no JSON.
+    /// The text is no JSON, or an object holds a key twice.
     #[error("line {line}, column {column}: {message}")]
     Syntax {
         /// Line, from 1.
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// What the JSON reader says.
+        /// What is wrong there, without the place.
         message: String,
     },
     /// The text is JSON, yet no object.

@@ -7,11 +7,14 @@ pub(super) struct Family {
     pub(super) gated: bool,
     /// Whether queries and keys are normalised without saying so.
     pub(super) qk_norm: bool,
+    /// Whether it has multi-head latent attention, so that `kv_lora_rank` must be there.
+    pub(super) latent: bool,
 }
 
-const PLAIN: Family = Family { gated: false, qk_norm: false };
-const QK_NORM: Family = Family { gated: false, qk_norm: true };
-const GATED: Family = Family { gated: true, qk_norm: true };
+const PLAIN: Family = Family { gated: false, qk_norm: false, latent: false };
+const QK_NORM: Family = Family { qk_norm: true, ..PLAIN };
+const GATED: Family = Family { gated: true, qk_norm: true, ..PLAIN };
+const LATENT: Family = Family { latent: true, ..PLAIN };
 
 /// Families whose shapes this reader knows, by `model_type` (`transformers`, `src/transformers/models/*`).
 const FAMILIES: [(&str, Family); 20] = [
@@ -20,13 +23,13 @@ const FAMILIES: [(&str, Family); 20] = [
     ("mixtral", PLAIN),
     ("qwen2", PLAIN),
     ("gpt_oss", PLAIN),
-    ("deepseek_v2", PLAIN),
-    ("deepseek_v3", PLAIN),
-    ("deepseek_v32", PLAIN),
-    ("kimi_k2", PLAIN),
-    ("kimi_k25", PLAIN),
+    ("deepseek_v2", LATENT),
+    ("deepseek_v3", LATENT),
+    ("deepseek_v32", LATENT),
+    ("kimi_k2", LATENT),
+    ("kimi_k25", LATENT),
     ("glm4_moe", PLAIN),
-    ("glm_moe_dsa", PLAIN),
+    ("glm_moe_dsa", LATENT),
     ("qwen3", QK_NORM),
     ("qwen3_moe", QK_NORM),
     ("qwen3_next", GATED),

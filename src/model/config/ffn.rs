@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::super::dtype::WeightFormat;
 use super::super::types::{Ffn, Moe};
 use super::error::ConfigError;
-use super::fields::{Fields, check_width, out_of_range};
+use super::fields::{Fields, check_width, out_of_range, wrong_type};
 use super::quantisation::{Component, Quantisation};
 
 /// Names of one count in the families: DeepSeek and GLM, Qwen, gpt-oss and Mixtral.
-const EXPERTS: [&str; 3] = ["n_routed_experts", "num_experts", "num_local_experts"];
-const PER_TOKEN: [&str; 2] = ["num_experts_per_tok", "experts_per_token"];
+pub(super) const EXPERTS: [&str; 3] = ["n_routed_experts", "num_experts", "num_local_experts"];
+pub(super) const PER_TOKEN: [&str; 2] = ["num_experts_per_tok", "experts_per_token"];
 
 /// Everything that the feed-forward parts of a model depend on, read once.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(super) struct FfnShape {
     moe: Option<Moe>,
     placement: Placement,
     router: WeightFormat,
+    /// Whether a number of routed experts per token stands beside zero experts.
+    routed_to_none: bool,
 }
 
 /// Which layers have experts.
@@ -43,10 +45,20 @@ impl FfnShape {
         let shape = Self {
             dense_width: fields.optional_count(&["intermediate_size"])?.filter(|n| *n > 0),
             placement: if moe.is_some() { read_placement(fields)? } else { Placement::default() },
+            routed_to_none: moe.is_none()
+                && fields.optional_count(&EXPERTS)? == Some(0)
+                && fields.optional_count(&PER_TOKEN)?.is_some_and(|n| n > 0),
             moe,
             router,
         };
         Ok(shape)
+    }
+
+    /// What a user should know about how the fields were read.
+    pub(super) fn note(&self) -> Option<String> {
+        let text =
+            "The configuration has 0 experts yet routes tokens to some; every layer was taken as dense.";
+        self.routed_to_none.then(|| text.to_owned())
     }
 
     /// The feed-forward part of layer `layer` (from 0).
@@ -84,7 +96,13 @@ fn read_placement(fields: Fields<'_>) -> Result<Placement, ConfigError> {
         first_dense: fields.optional_count(&["first_k_dense_replace"])?.unwrap_or(0),
         frequency: fields.optional_count(&["moe_layer_freq"])?.unwrap_or(0),
         step: fields.optional_count(&["decoder_sparse_step"])?.unwrap_or(0),
-        dense_layers: dense.iter().filter_map(Value::as_u64).map(|n| n as u32).collect(),
+        dense_layers: dense
+            .iter()
+            .map(|value| match value.as_u64().and_then(|n| u32::try_from(n).ok()) {
+                Some(layer) => Ok(layer),
+                None => Err(wrong_type("mlp_only_layers", "a list of layer numbers", value)),
+            })
+            .collect::<Result<_, _>>()?,
     })
 }
 
@@ -94,6 +112,7 @@ fn read_moe(fields: Fields<'_>, experts: u32, router: WeightFormat) -> Result<Mo
         let rule = format!("at most the number of experts, {experts}");
         return Err(out_of_range(PER_TOKEN[0], &Value::from(per_token), &rule));
     }
+    check_groups(fields, experts)?;
     let width = fields.count(&["moe_intermediate_size", "intermediate_size"], "the width of an expert")?;
     let shared_width = match fields.optional_count(&["shared_expert_intermediate_size"])? {
         Some(stated) => stated,
@@ -108,6 +127,24 @@ fn read_moe(fields: Fields<'_>, experts: u32, router: WeightFormat) -> Result<Mo
         shared_weights: router,
         router_weights: router,
     })
+}
+
+/// Routing within groups of experts (DeepSeek): the groups must divide them.
+fn check_groups(fields: Fields<'_>, experts: u32) -> Result<(), ConfigError> {
+    let groups = fields.optional_count(&["n_group"])?;
+    let kept = fields.optional_count(&["topk_group"])?;
+    if let Some(groups) = groups.filter(|n| *n > 0)
+        && !experts.is_multiple_of(groups)
+    {
+        let rule = format!("a divisor of {experts} experts");
+        return Err(out_of_range("n_group", &Value::from(groups), &rule));
+    }
+    match (groups, kept) {
+        (Some(groups @ 1..), Some(kept)) if kept > groups => {
+            Err(out_of_range("topk_group", &Value::from(kept), &format!("at most `n_group`, {groups}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Shared experts of the routed ones' width, side by side.

@@ -8,6 +8,30 @@ use super::error::ConfigError;
 /// products of two dimensions still fit the arithmetic.
 const LARGEST: u64 = 1 << 24;
 
+/// Fields with another limit, each ten times or more what any released network has.
+const LIMITS: [(&str, u64); 16] = [
+    ("hidden_size", 1_000_000),
+    ("num_hidden_layers", 10_000),
+    ("num_attention_heads", 100_000),
+    ("num_key_value_heads", 100_000),
+    ("head_dim", 100_000),
+    ("n_routed_experts", 100_000),
+    ("num_experts", 100_000),
+    ("num_local_experts", 100_000),
+    ("n_shared_experts", 1_000),
+    ("vocab_size", 100_000_000),
+    ("draft_vocab_size", 100_000_000),
+    ("max_position_embeddings", 1_000_000_000),
+    ("sliding_window", 1_000_000_000),
+    ("attention_chunk_size", 1_000_000_000),
+    ("num_nextn_predict_layers", 100),
+    ("mtp_num_hidden_layers", 100),
+];
+
+fn limit(key: &str) -> u64 {
+    LIMITS.iter().find(|(field, _)| *field == key).map_or(LARGEST, |(_, limit)| *limit)
+}
+
 /// One JSON object of the configuration.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'a>(&'a Map<String, Value>);
@@ -27,14 +51,20 @@ impl<'a> Fields<'a> {
         self.get(key).and_then(Value::as_object).map(Fields)
     }
 
+    /// A nested object; anything else that is present is an error.
+    pub(super) fn only_object(self, key: &str) -> Result<Option<Fields<'a>>, ConfigError> {
+        let object = |v: &'a Value| v.as_object().map(Fields).ok_or_else(|| wrong_type(key, "an object", v));
+        self.get(key).map(object).transpose()
+    }
+
     /// The first of several names of one count, which may be 0.
     pub(super) fn optional_count(self, keys: &[&str]) -> Result<Option<u32>, ConfigError> {
         let Some((key, value)) = keys.iter().find_map(|key| Some((*key, self.get(key)?))) else {
             return Ok(None);
         };
         let count = value.as_u64().ok_or_else(|| wrong_type(key, "a whole number", value))?;
-        if count > LARGEST {
-            return Err(out_of_range(key, value, &format!("at most {LARGEST}")));
+        if count > limit(key) {
+            return Err(out_of_range(key, value, &format!("at most {}", limit(key))));
         }
         Ok(Some(count as u32))
     }
@@ -53,9 +83,14 @@ impl<'a> Fields<'a> {
         self.get(key).map(|v| v.as_bool().ok_or_else(|| wrong_type(key, "true or false", v))).transpose()
     }
 
-    /// A text.
+    /// A text; anything else counts as absent.
     pub(super) fn text(self, key: &str) -> Option<&'a str> {
         self.get(key).and_then(Value::as_str)
+    }
+
+    /// A text; anything else that is present is an error.
+    pub(super) fn only_text(self, key: &str) -> Result<Option<&'a str>, ConfigError> {
+        self.get(key).map(|v| v.as_str().ok_or_else(|| wrong_type(key, "a text", v))).transpose()
     }
 
     /// A list; anything else that is present is an error.
@@ -65,14 +100,21 @@ impl<'a> Fields<'a> {
             .transpose()
     }
 
-    /// The texts of a list; other entries are left out.
+    /// A list of texts.
     pub(super) fn texts(self, key: &str) -> Result<Vec<&'a str>, ConfigError> {
-        Ok(self.list(key)?.unwrap_or_default().iter().filter_map(Value::as_str).collect())
+        let text = |(at, value): (usize, &'a Value)| {
+            value.as_str().ok_or_else(|| wrong_type(&format!("{key}[{at}]"), "a text", value))
+        };
+        self.list(key)?.unwrap_or_default().iter().enumerate().map(text).collect()
     }
 
-    /// The values of the object in file order.
-    pub(super) fn objects(self) -> impl Iterator<Item = Fields<'a>> {
-        self.0.values().filter_map(Value::as_object).map(Fields)
+    /// The entries of an object of objects, in file order.
+    pub(super) fn objects(self) -> Result<Vec<(&'a str, Fields<'a>)>, ConfigError> {
+        let object = |(key, value): (&'a String, &'a Value)| {
+            let fields = value.as_object().map(Fields);
+            Ok((key.as_str(), fields.ok_or_else(|| wrong_type(key, "an object", value))?))
+        };
+        self.0.iter().map(object).collect()
     }
 }
 

@@ -9,8 +9,11 @@ use serde_json::Value;
 
 use super::super::dtype::{KvFormat, WeightFormat};
 use super::error::ConfigError;
-use super::fields::Fields;
+use super::fields::{Fields, out_of_range, wrong_type};
 use super::pattern::Pattern;
+
+/// In place of a group where one scale serves a whole channel.
+const PER_CHANNEL: u16 = u16::MAX;
 
 /// The matrices that a checkpoint may store differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,10 +74,10 @@ impl Quantisation {
     /// From the field `quantization_config`.
     pub(super) fn read(config: Fields<'_>, base: WeightFormat) -> Result<Self, ConfigError> {
         let mut all = Self::uniform(base);
-        let method = config.text("quant_method").unwrap_or_default().to_ascii_lowercase();
+        let method = config.only_text("quant_method")?.unwrap_or_default().to_ascii_lowercase();
         match method.as_str() {
             "fp8" | "fbgemm_fp8" => {
-                let block = config.get("weight_block_size").is_some();
+                let block = all.block(config)?;
                 all.every_linear(if block { WeightFormat::Fp8Block } else { WeightFormat::Fp8 });
             }
             "mxfp4" => {
@@ -82,7 +85,8 @@ impl Quantisation {
                 all.experts_only = true;
             }
             "awq" | "gptq" | "gptq_marlin" | "awq_marlin" => {
-                all.every_linear(grouped_integers(config, &method)?);
+                let format = all.grouped_integers(config, &method)?;
+                all.every_linear(format);
             }
             "compressed-tensors" => all.compressed_tensors(config)?,
             "modelopt" | "modelopt_fp4" => all.modelopt(config)?,
@@ -143,15 +147,16 @@ impl Quantisation {
     }
 
     fn compressed_tensors(&mut self, config: Fields<'_>) -> Result<(), ConfigError> {
-        let groups = config.object("config_groups").ok_or_else(|| ConfigError::Missing {
+        let groups = config.only_object("config_groups")?.ok_or_else(|| ConfigError::Missing {
             field: "quantization_config.config_groups".to_owned(),
             needed_for: "the stored width of the weights",
         })?;
         let mut named = Vec::new();
         let mut general = Vec::new();
-        for group in groups.objects() {
-            let Some(weights) = group.object("weights") else { continue };
-            let format = compressed_width(weights)?;
+        for (_, group) in groups.objects()? {
+            // A group may quantise activations alone.
+            let Some(weights) = group.only_object("weights")? else { continue };
+            let format = self.compressed_width(weights)?;
             let targets = group.texts("targets")?;
             if targets.is_empty() || targets.contains(&"Linear") {
                 general.push((Targets::EveryLinear, format));
@@ -160,23 +165,113 @@ impl Quantisation {
                 named.push((Targets::Names(patterns), format));
             }
         }
+        if named.is_empty() && general.is_empty() {
+            return Err(ConfigError::Missing {
+                field: "quantization_config.config_groups.*.weights".to_owned(),
+                needed_for: "the stored width of the weights",
+            });
+        }
         self.groups = named;
         self.groups.extend(general);
-        let kv_bits = config.object("kv_cache_scheme").map(|kv| kv.optional_count(&["num_bits"]));
+        let kv_bits = config.only_object("kv_cache_scheme")?.map(|kv| kv.optional_count(&["num_bits"]));
         self.kv = (kv_bits.transpose()?.flatten() == Some(8)).then_some(KvFormat::Fp8);
         Ok(())
     }
 
+    /// Whether fp8 weights share a scale per block. Other blocks than 128x128 are taken for those, whose scales
+    /// add 0.002 bit a weight.
+    fn block(&mut self, config: Fields<'_>) -> Result<bool, ConfigError> {
+        let Some(sides) = config.list("weight_block_size")? else { return Ok(false) };
+        let side = |value: &Value| value.as_u64().filter(|n| (1..=65_536).contains(n));
+        let [Some(rows), Some(columns)] = [0, 1].map(|at| sides.get(at).and_then(side)) else {
+            let list = Value::from(sides);
+            return Err(out_of_range("weight_block_size", &list, "two sides from 1 to 65536"));
+        };
+        if sides.len() != 2 {
+            return Err(out_of_range("weight_block_size", &Value::from(sides), "two sides from 1 to 65536"));
+        }
+        if (rows, columns) != (128, 128) {
+            self.notes.push(format!(
+                "Scales of fp8 weights were counted per 128x128 block; the configuration has {rows}x{columns}."
+            ));
+        }
+        Ok(true)
+    }
+
+    /// AWQ and GPTQ: 4 bit in groups of 128 where the file does not say (the defaults of `transformers`,
+    /// `utils/quantization_config.py`).
+    fn grouped_integers(&mut self, config: Fields<'_>, method: &str) -> Result<WeightFormat, ConfigError> {
+        let bits = config.optional_count(&["bits", "w_bit"])?;
+        let stated = group_size(config)?;
+        match bits {
+            Some(8) => return Ok(WeightFormat::Int8),
+            Some(4) => {}
+            None => self.notes.push(format!("The {method} quantisation states no bits; 4 were taken.")),
+            Some(bits) => {
+                return Err(ConfigError::UnknownQuantisation {
+                    method: format!("{method} with {bits} bits"),
+                });
+            }
+        }
+        if stated.is_none() {
+            let text =
+                format!("The {method} quantisation states no group_size; 128 was taken, the usual one.");
+            self.notes.push(text);
+        }
+        Ok(WeightFormat::Int4 { group: stated.unwrap_or(128) })
+    }
+
+    fn compressed_width(&mut self, weights: Fields<'_>) -> Result<WeightFormat, ConfigError> {
+        let bits = weights.count(&["num_bits"], "the stored width of the weights")?;
+        let kind = weights.only_text("type")?.unwrap_or("int");
+        let strategy = weights.only_text("strategy")?;
+        let group = group_size(weights)?;
+        match (bits, kind) {
+            (4, "int") => {
+                if group.is_none() && strategy == Some("group") {
+                    return Err(ConfigError::Missing {
+                        field: "group_size".to_owned(),
+                        needed_for: "weights quantised with the strategy `group`",
+                    });
+                }
+                // Without groups `compressed-tensors` has one scale per channel or per tensor.
+                Ok(WeightFormat::Int4 { group: group.unwrap_or(PER_CHANNEL) })
+            }
+            (4, "float") => match group {
+                Some(32) => Ok(WeightFormat::Mxfp4),
+                Some(16) => Ok(WeightFormat::Nvfp4),
+                None => {
+                    let text = "The 4 bit floats state no group_size; groups of 16 were taken, as NVFP4 has.";
+                    self.notes.push(text.to_owned());
+                    Ok(WeightFormat::Nvfp4)
+                }
+                Some(other) => Err(ConfigError::UnknownQuantisation {
+                    method: format!("compressed-tensors float4 in groups of {other}"),
+                }),
+            },
+            (8, "int") => Ok(WeightFormat::Int8),
+            (8, "float") if strategy == Some("block") => Ok(WeightFormat::Fp8Block),
+            (8, "float") => Ok(WeightFormat::Fp8),
+            _ => Err(ConfigError::UnknownQuantisation { method: format!("compressed-tensors {kind}{bits}") }),
+        }
+    }
+
     fn modelopt(&mut self, config: Fields<'_>) -> Result<(), ConfigError> {
-        let inner = config.object("quantization").unwrap_or(config);
-        let algorithm = inner.text("quant_algo").unwrap_or_default();
+        let inner = config.only_object("quantization")?.unwrap_or(config);
+        let algorithm = inner.only_text("quant_algo")?.unwrap_or_default();
+        group_size(inner)?;
         self.every_linear(match algorithm {
             "FP8" => WeightFormat::Fp8,
             "NVFP4" => WeightFormat::Nvfp4,
             "W4A16_AWQ" => WeightFormat::Int4 { group: 128 },
+            "" => {
+                return Err(ConfigError::UnknownQuantisation {
+                    method: "modelopt without quant_algo".to_owned(),
+                });
+            }
             other => return Err(ConfigError::UnknownQuantisation { method: format!("modelopt {other}") }),
         });
-        self.kv = (inner.text("kv_cache_quant_algo") == Some("FP8")).then_some(KvFormat::Fp8);
+        self.kv = (inner.only_text("kv_cache_quant_algo")? == Some("FP8")).then_some(KvFormat::Fp8);
         if config.object("quantization").is_some() {
             self.except(&inner.texts("exclude_modules")?);
         }
@@ -188,36 +283,19 @@ fn stated(method: &str) -> String {
     if method.is_empty() { "without quant_method".to_owned() } else { method.to_owned() }
 }
 
-fn grouped_integers(config: Fields<'_>, method: &str) -> Result<WeightFormat, ConfigError> {
-    match config.optional_count(&["bits", "w_bit"])? {
-        Some(4) | None => Ok(WeightFormat::Int4 { group: group_size(config)? }),
-        Some(8) => Ok(WeightFormat::Int8),
-        Some(bits) => Err(ConfigError::UnknownQuantisation { method: format!("{method} with {bits} bits") }),
+/// Weights that share a scale; none where the file does not say. -1 means one scale per output channel, in effect
+/// none per weight.
+fn group_size(config: Fields<'_>) -> Result<Option<u16>, ConfigError> {
+    for key in ["group_size", "q_group_size"] {
+        let Some(value) = config.get(key) else { continue };
+        return match value.as_i64() {
+            Some(-1) => Ok(Some(PER_CHANNEL)),
+            Some(size @ 1..=65_535) => Ok(Some(size as u16)),
+            Some(_) => Err(out_of_range(key, value, "from 1 to 65535, or -1 for one scale per channel")),
+            None => Err(wrong_type(key, "a whole number", value)),
+        };
     }
-}
-
-/// Weights that share a scale; -1 or nothing means one scale per output channel, in effect none per weight.
-fn group_size(config: Fields<'_>) -> Result<u16, ConfigError> {
-    if config.get("group_size").and_then(Value::as_i64) == Some(-1) {
-        return Ok(u16::MAX);
-    }
-    let size = config.optional_count(&["group_size", "q_group_size"])?.unwrap_or(u32::from(u16::MAX));
-    Ok(u16::try_from(size).unwrap_or(u16::MAX).max(1))
-}
-
-fn compressed_width(weights: Fields<'_>) -> Result<WeightFormat, ConfigError> {
-    let bits = weights.count(&["num_bits"], "the stored width of the weights")?;
-    let kind = weights.text("type").unwrap_or("int");
-    let block = weights.text("strategy") == Some("block");
-    match (bits, kind) {
-        (4, "int") => Ok(WeightFormat::Int4 { group: group_size(weights)? }),
-        (4, "float") if group_size(weights)? == 32 => Ok(WeightFormat::Mxfp4),
-        (4, "float") => Ok(WeightFormat::Nvfp4),
-        (8, "int") => Ok(WeightFormat::Int8),
-        (8, "float") if block => Ok(WeightFormat::Fp8Block),
-        (8, "float") => Ok(WeightFormat::Fp8),
-        _ => Err(ConfigError::UnknownQuantisation { method: format!("compressed-tensors {kind}{bits}") }),
-    }
+    Ok(None)
 }
 
 fn module_name(component: Component, layer: u32) -> String {
@@ -271,6 +349,78 @@ mod tests {
         assert_eq!(mixed.format(Component::Experts, 1), WeightFormat::Int4 { group: 32 });
         assert_eq!(mixed.format(Component::Attention, 1), WeightFormat::Fp8);
         assert_eq!(mixed.format(Component::Attention, 0), WeightFormat::Bf16);
+    }
+
+    #[test]
+    fn malformed_widths_are_errors() {
+        let group = |weights: &str| {
+            format!(
+                r#"{{"quant_method":"compressed-tensors","config_groups":{{"group_0":{{"weights":{weights}}}}}}}"#
+            )
+        };
+        for (json, text) in [
+            (
+                r#"{"quant_method":"compressed-tensors","config_groups":{}}"#.to_owned(),
+                "config_groups.*.weights` is missing",
+            ),
+            (r#"{"quant_method":"compressed-tensors"}"#.to_owned(), "config_groups` is missing"),
+            (
+                r#"{"quant_method":"compressed-tensors","config_groups":[]}"#.to_owned(),
+                "must be an object, not a list",
+            ),
+            (
+                r#"{"quant_method":"compressed-tensors","config_groups":{"g":3}}"#.to_owned(),
+                "`g` must be an object, not 3",
+            ),
+            (group("null"), "config_groups.*.weights` is missing"),
+            (group("4"), "`weights` must be an object, not 4"),
+            (
+                group(r#"{"num_bits":4,"group_size":0}"#),
+                "`group_size` is 0, but must be from 1 to 65535, or -1",
+            ),
+            (group(r#"{"num_bits":4,"strategy":"group"}"#), "`group_size` is missing"),
+            (group(r#"{"num_bits":4,"type":"float","group_size":64}"#), "float4 in groups of 64"),
+            (r#"{"quant_method":"awq","bits":4,"group_size":0}"#.to_owned(), "`group_size` is 0"),
+            (r#"{"quant_method":"awq","bits":4,"group_size":-2}"#.to_owned(), "`group_size` is -2"),
+            (
+                r#"{"quant_method":"awq","bits":4,"group_size":"x"}"#.to_owned(),
+                "must be a whole number, not a text",
+            ),
+            (
+                r#"{"quant_method":"fp8","weight_block_size":[0,0]}"#.to_owned(),
+                "is [0,0], but must be two sides",
+            ),
+            (
+                r#"{"quant_method":"fp8","weight_block_size":[128]}"#.to_owned(),
+                "is [128], but must be two sides",
+            ),
+            (r#"{"quant_method":"fp8","weight_block_size":128}"#.to_owned(), "must be a list, not 128"),
+            (
+                r#"{"quant_method":"fp8","ignored_layers":[null]}"#.to_owned(),
+                "`ignored_layers[0]` must be a text, not null",
+            ),
+        ] {
+            let found = read(&json).map(|_| ()).expect_err(&json).to_string();
+            assert!(found.contains(text), "{json}: {found}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_taken_with_a_note() {
+        for (json, format, notes) in [
+            (r#"{"quant_method":"gptq","bits":4}"#, WeightFormat::Int4 { group: 128 }, 1),
+            (r#"{"quant_method":"awq"}"#, WeightFormat::Int4 { group: 128 }, 2),
+            (
+                r#"{"quant_method":"awq","bits":4,"group_size":-1}"#,
+                WeightFormat::Int4 { group: PER_CHANNEL },
+                0,
+            ),
+            (r#"{"quant_method":"fp8","weight_block_size":[64,64]}"#, WeightFormat::Fp8Block, 1),
+            (r#"{"quant_method":"fp8","weight_block_size":null}"#, WeightFormat::Fp8, 0),
+        ] {
+            let found = read(json).expect(json);
+            assert_eq!((found.format(Component::Dense, 0), found.notes.len()), (format, notes), "{json}");
+        }
     }
 
     #[test]

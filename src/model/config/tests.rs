@@ -48,7 +48,7 @@ fn faulty_values_are_named() {
         ("4096", "\"wide\"", "`hidden_size` must be a whole number, not a text"),
         ("4096", "0", "`hidden_size` is 0, but must be at least 1"),
         ("4096", "-1", "`hidden_size` must be a whole number, not -1"),
-        ("4096", "99999999999", "`hidden_size` is 99999999999, but must be at most 16777216"),
+        ("4096", "99999999999", "`hidden_size` is 99999999999, but must be at most 1000000"),
         (": 8,", ": 7,", "`num_key_value_heads` is 7, but must be a divisor of 32 query heads"),
     ] {
         assert_eq!(parse(&with(from, to)).expect_err(to).to_string(), text);
@@ -64,6 +64,114 @@ fn an_unknown_type_is_read_with_a_note() {
     assert!(model.notes[0].contains("`brand_new`"), "{}", model.notes[0]);
     let bare = parse(&with(r#""model_type": "llama","#, "")).expect("readable");
     assert_eq!(bare.notes.len(), 1);
+}
+
+#[test]
+fn kinds_that_decide_what_the_rest_means_are_checked() {
+    let field = |key: &str, value: &str| with("}", &format!(r#", "{key}": {value} }}"#));
+    for key in ["quantization_config", "text_config"] {
+        for (value, found) in
+            [("\"fp8\"", "a text"), ("8", "8"), ("[]", "a list"), ("true", "a flag"), ("false", "a flag")]
+        {
+            let text = format!("`{key}` must be an object, not {found}");
+            assert_eq!(parse(&field(key, value)).expect_err(value).to_string(), text);
+        }
+        assert!(parse(&field(key, "null")).is_ok());
+    }
+    let overrides = FormatOverrides { weights: Some(WeightFormat::Fp8), kv: None };
+    assert!(parse_config("test", &field("quantization_config", "3"), overrides).is_err());
+    assert!(parse_draft_config("test", &field("quantization_config", "[]")).is_err());
+    for (key, value, text) in [
+        ("torch_dtype", "16", "`torch_dtype` must be a text, not 16"),
+        ("dtype", "{}", "`dtype` must be a text, not an object"),
+        ("quantization_config", "{\"quant_method\": 8}", "`quant_method` must be a text, not 8"),
+        ("max_position_embeddings", "1", "`max_position_embeddings` is 1, but must be at least 2"),
+        ("max_position_embeddings", "0", "`max_position_embeddings` is 0, but must be at least 2"),
+        ("layer_types", "[\"full_attention\", 3]", "`layer_types[1]` must be a text, not 3"),
+        (
+            "layer_types",
+            "[\"full_attention\", \"ful_attention\"]",
+            "`layer_types[1]` is \"ful_attention\", but must be one of full_attention, sliding_attention, \
+             chunked_attention, linear_attention; did you mean `full_attention`?",
+        ),
+    ] {
+        let json = field(key, value).replace(r#""max_position_embeddings": 8192 ,"#, r#""x": 0,"#);
+        assert_eq!(parse(&json).expect_err(text).to_string(), text);
+    }
+    let typed = parse(&with("\"llama\"", "[\"llama\"]")).expect_err("a list");
+    assert_eq!(typed.to_string(), "`model_type` must be a text, not a list");
+    let float8 = parse(&field("torch_dtype", "\"float8_e4m3fn\"")).expect("readable");
+    assert!(float8.notes.iter().any(|note| note.contains("`float8_e4m3fn`")), "{:?}", float8.notes);
+    assert_eq!(
+        parse(&field("torch_dtype", "\"torch.float32\"")).expect("fp32").head_weights,
+        WeightFormat::Fp32
+    );
+}
+
+#[test]
+fn a_mark_before_the_text_is_passed_over_and_a_key_stands_once() {
+    assert_eq!(parse(&format!("\u{feff}{SMALL}")), parse(SMALL));
+    let twice = with("\"vocab_size\": 32000", "\"vocab_size\": 32000, \"hidden_size\": 8192");
+    let text = parse(&twice).expect_err("twice").to_string();
+    assert!(
+        text.starts_with("line 3, column ")
+            && text.ends_with("the key `hidden_size` stands twice in one object")
+    );
+    assert_eq!(text.matches("line").count(), 1);
+}
+
+#[test]
+fn experts_and_latent_attention_are_not_guessed_away() {
+    let routed = |experts: &str| with("}", &format!(r#", {experts} "num_experts_per_tok": 8 }}"#));
+    for experts in ["", "\"num_experts\": null,"] {
+        let missing = parse(&routed(experts)).expect_err("undecided");
+        assert!(missing.to_string().starts_with("`n_routed_experts` or `num_experts` or"), "{missing}");
+    }
+    let none = parse(&routed("\"num_experts\": 0,")).expect("dense, as stated");
+    assert!(matches!(none.layers[0].layer.ffn, Ffn::Dense { .. }));
+    assert!(none.notes[0].contains("0 experts"), "{:?}", none.notes);
+    for json in [
+        with("\"llama\"", "\"deepseek_v3\""),
+        with("}", r#", "kv_lora_rank": null, "qk_nope_head_dim": 128 }"#),
+    ] {
+        match parse(&json) {
+            Err(ConfigError::Missing { field, .. }) => assert_eq!(field, "kv_lora_rank"),
+            other => panic!("{other:?}"),
+        }
+    }
+    let grouped =
+        |groups: &str| with("}", &format!(r#", "num_experts": 64, "num_experts_per_tok": 8, {groups} }}"#));
+    for (groups, text) in [
+        (r#""n_group": -8"#, "`n_group` must be a whole number, not -8"),
+        (r#""n_group": 7"#, "`n_group` is 7, but must be a divisor of 64 experts"),
+        (r#""n_group": 8, "topk_group": 9"#, "`topk_group` is 9, but must be at most `n_group`, 8"),
+        (r#""mlp_only_layers": [-1]"#, "`mlp_only_layers` must be a list of layer numbers, not -1"),
+    ] {
+        assert_eq!(parse(&grouped(groups)).expect_err(groups).to_string(), text);
+    }
+    assert!(parse(&grouped(r#""n_group": 8, "topk_group": 4"#)).is_ok());
+}
+
+#[test]
+fn every_number_has_a_limit() {
+    for (from, key, limit) in [
+        ("4096", "hidden_size", 1_000_000_u64),
+        (": 2,", "num_hidden_layers", 10_000),
+        (": 32,", "num_attention_heads", 100_000),
+        ("32000", "vocab_size", 100_000_000),
+        ("14336", "intermediate_size", 1 << 24),
+        ("8192", "max_position_embeddings", 1_000_000_000),
+    ] {
+        let to = if from.starts_with(':') { format!(": {},", limit + 1) } else { (limit + 1).to_string() };
+        let text = format!("`{key}` is {}, but must be at most {limit}", limit + 1);
+        assert_eq!(parse(&with(from, &to)).expect_err(key).to_string(), text);
+    }
+    let largest = r#"{ "model_type": "mixtral", "hidden_size": 1000000, "num_hidden_layers": 10000,
+        "num_attention_heads": 100000, "num_key_value_heads": 100000, "head_dim": 160, "vocab_size": 100000000,
+        "intermediate_size": 16777216, "num_local_experts": 100000, "num_experts_per_tok": 100000,
+        "max_position_embeddings": 1000000000 }"#;
+    let size = crate::model::footprint(&parse(largest).expect("within the limits"));
+    assert!(size.total_parameters.is_finite() && size.resident.is_finite() && size.kv_per_token.is_finite());
 }
 
 #[test]

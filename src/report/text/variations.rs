@@ -102,6 +102,8 @@ pub(super) fn elasticities(prediction: &Prediction, style: &Style) -> String {
         return String::new();
     }
     let one = |of: &str, value: f64| {
+        // A negative zero is no loss.
+        let value = if value.abs() < 0.005 { 0.0 } else { value };
         let sign = if value >= 0.0 { "+" } else { "" };
         format!("{} {sign}{} %", input_words(of), minus(&format!("{value:.2}")))
     };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::shape::check_value;
+use super::shape::{check_value, no_variable};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, similar};
 use crate::scenario::keys::key_docs;
 use crate::scenario::schema::{at, child, keys, schema};
@@ -32,10 +32,11 @@ fn schema_of(path: &str, key: &Place) -> Result<&'static Value, Box<Diagnostic>>
     let first = path.split('.').next().unwrap_or("");
     if ["what_if", "sweep", "extends"].contains(&first) {
         let title = format!("`{first}` cannot be changed by an override");
-        return Err(Box::new(
-            Diagnostic::error(Code::Override, title)
-                .at(key, "overrides change the scenario, not its variations"),
-        ));
+        let why = match first {
+            "extends" => "overrides change the scenario that its files make together",
+            _ => "overrides change the scenario, not its variations",
+        };
+        return Err(Box::new(Diagnostic::error(Code::Override, title).at(key, why)));
     }
     at(path).ok_or_else(|| Box::new(unknown(path, key)))
 }
@@ -53,6 +54,9 @@ fn unknown(path: &str, key: &Place) -> Diagnostic {
             }
             None => break,
         }
+    }
+    if known.last() == Some(&"environment") {
+        return no_variable(path.split_once("environment.").map_or("", |(_, name)| name), key);
     }
     let start: usize = known.iter().map(|step| step.len() + 1).sum();
     let marked = part(key, path, start, wrong.len());

@@ -3,7 +3,7 @@
 use super::draft::draft_shape;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::scenario::layer::Layer;
-use crate::scenario::written::AcceptanceKeys;
+use crate::scenario::written::{AcceptanceKeys, TreeKeys};
 
 const AT: &str = "speculation.acceptance";
 
@@ -40,6 +40,7 @@ pub(super) fn check(layer: &Layer, found: &mut Diagnostics) {
             let diagnostic = Diagnostic::error(Code::Probabilities, title);
             found.push(layer.at(diagnostic, &format!("{AT}.tree.ranks"), "must add up to at most 1"));
         }
+        check_tree(layer, tree, found);
     }
     check_reach(layer, keys, found);
 }
@@ -95,6 +96,20 @@ fn check_histogram(layer: &Layer, counts: &[f64], found: &mut Diagnostics) {
         let diagnostic = layer.at(diagnostic, &format!("{AT}.histogram.{longest}"), &remark);
         let diagnostic = layer.beside(diagnostic, "speculation.steps", "");
         found.push(layer.beside(diagnostic, "speculation.draft_tokens", "root included"));
+    }
+}
+
+/// A tree has the nodes that are verified.
+fn check_tree(layer: &Layer, tree: &TreeKeys, found: &mut Diagnostics) {
+    let rows = layer.written.speculation.draft_tokens;
+    if let (Some(nodes), Some(rows)) = (tree.nodes, rows)
+        && nodes != rows
+    {
+        let title = format!("a tree of {nodes} nodes verifies {nodes} rows, and `draft_tokens` is {rows}");
+        let diagnostic = Diagnostic::error(Code::Contradiction, title);
+        let diagnostic = layer.at(diagnostic, &format!("{AT}.tree.nodes"), "root included");
+        let diagnostic = layer.beside(diagnostic, "speculation.draft_tokens", "root included");
+        found.push(diagnostic.help("leave `nodes` out: it follows from `draft_tokens`"));
     }
 }
 

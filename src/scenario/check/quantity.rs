@@ -104,21 +104,33 @@ fn unknown_unit(unit: Unit, place: &Place, suffix: &str) -> Diagnostic {
 /// Whether a number lies outside the bounds of its schema.
 pub(super) fn bounds(value: f64, schema: &Value) -> Option<String> {
     let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
-    let (least, above, most) = (bound("minimum"), bound("exclusiveMinimum"), bound("maximum"));
-    if let Some(limit) = above.filter(|limit| value <= *limit) {
-        return Some(if limit == 0.0 {
-            "must be positive".to_owned()
-        } else {
-            format!("must be above {limit}")
-        });
-    }
+    let (least, most) = (bound("minimum"), bound("maximum"));
+    let shown = |limit: f64| in_its_unit(limit, schema);
     match (least, most) {
-        (Some(least), Some(most)) if value < least || value > most => {
-            Some(format!("must lie between {least} and {most}"))
+        (Some(least), Some(_)) if value <= 0.0 && least > 0.0 && positive(schema) => {
+            Some("must be positive".to_owned())
         }
-        (Some(least), None) if value < least => Some(format!("must be at least {least}")),
-        (None, Some(most)) if value > most => Some(format!("must be at most {most}")),
+        (Some(least), Some(most)) if value < least || value > most => {
+            Some(format!("must lie between {} and {}", shown(least), shown(most)))
+        }
+        (Some(least), None) if value < least => Some(format!("must be at least {}", shown(least))),
+        (None, Some(most)) if value > most => Some(format!("must be at most {}", shown(most))),
         _ => None,
+    }
+}
+
+/// Whether a quantity is one of the kinds that are never zero.
+fn positive(schema: &Value) -> bool {
+    matches!(schema.get("x-unit").and_then(Value::as_str), Some("time" | "throughput"))
+}
+
+fn in_its_unit(limit: f64, schema: &Value) -> String {
+    match schema.get("x-unit").and_then(Value::as_str) {
+        Some("time") if limit < 1e-9 => format!("{} ps", limit * 1e12),
+        Some("time") => format!("{limit} s"),
+        Some("throughput") => format!("{limit} tok/s"),
+        _ if limit.abs() >= 1e12 => format!("{limit:e}"),
+        _ => limit.to_string(),
     }
 }
 
@@ -127,8 +139,9 @@ fn out_of_range(written: Written, node: &Node, schema: &Value, key: &str) -> Opt
     if let Some(rule) = bounds(written.value, schema) {
         return Some(Diagnostic::error(Code::OutOfRange, format!("`{key}` {rule}")).at(place, ""));
     }
-    let reach = SPREAD_DEVIATIONS * written.deviation?;
-    if written.value - reach <= 0.0 {
+    let low = written.value - SPREAD_DEVIATIONS * written.deviation?;
+    let least = schema.get("minimum").and_then(Value::as_f64).filter(|_| positive(schema));
+    if low <= 0.0 || least.is_some_and(|least| low < least) {
         let title = "the spread reaches below zero".to_owned();
         return Some(
             Diagnostic::error(Code::OutOfRange, title)

@@ -11,7 +11,7 @@ use crate::scenario::written::unit_named;
 
 /// Checks a whole scenario and returns what is right in it as JSON.
 pub(in crate::scenario) fn check_shape(tree: &Node, found: &mut Diagnostics) -> Value {
-    let root = Key { path: "", place: None };
+    let root = Key { path: "", place: None, item: false };
     check(tree, schema(), root, found).unwrap_or_else(|| Value::Object(serde_json::Map::new()))
 }
 
@@ -23,7 +23,7 @@ pub(in crate::scenario) fn check_value(
     key: &Place,
     found: &mut Diagnostics,
 ) -> Option<Value> {
-    check(node, schema, Key { path, place: Some(key) }, found)
+    check(node, schema, Key { path, place: Some(key), item: false }, found)
 }
 
 /// The key whose value is checked.
@@ -31,6 +31,8 @@ pub(in crate::scenario) fn check_value(
 struct Key<'a> {
     path: &'a str,
     place: Option<&'a Place>,
+    /// Whether it is an item of the list that stands there.
+    item: bool,
 }
 
 impl Key<'_> {
@@ -72,10 +74,26 @@ fn check(node: &Node, field: &'static Value, key: Key, found: &mut Diagnostics) 
         Content::Text(text) if (takes("number") || takes("integer")) && is_no_finite_number(text) => {
             keep(Some(not_finite(&node.place)), node, found)
         }
-        Content::Text(_) if takes("string") => Some(node.to_json()),
+        Content::Text(text) if takes("string") => keep(unprintable(text, node, key), node, found),
         Content::Bool(_) if takes("boolean") => Some(node.to_json()),
         _ => keep(Some(wrong_type(node, field, key, takes("string"))), node, found),
     }
+}
+
+/// Letters that a terminal would act upon instead of showing them.
+fn unprintable(text: &str, node: &Node, key: Key) -> Option<Diagnostic> {
+    let acts = |letter: &char| {
+        letter.is_control()
+            || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    let letter = text.chars().find(acts)?;
+    let what = match letter {
+        '\n' | '\r' => "a line break".to_owned(),
+        '\t' => "a tab".to_owned(),
+        other => format!("the control character U+{:04X}", u32::from(other)),
+    };
+    let title = format!("`{}` holds {what}", key.name());
+    Some(Diagnostic::error(Code::OutOfRange, title).at(&node.place, "one line of printable text is expected"))
 }
 
 /// The form that a value most probably means, where the schema allows several.
@@ -128,13 +146,27 @@ fn check_map<'a>(
 ) -> Option<Value> {
     let mut object = serde_json::Map::new();
     let mut failed = Vec::new();
+    let free = form.get("properties").is_none();
+    let most = form.get("maxProperties").and_then(Value::as_u64).filter(|_| free);
+    if let (Some(most), Some(map)) = (most, node.map())
+        && map.len() as u64 > most
+    {
+        let title = format!("`{}` has {} keys, and {most} is the most", key.name(), map.len());
+        let place = key.place.unwrap_or(&node.place);
+        found.push(Diagnostic::error(Code::OutOfRange, title).at(place, "too many"));
+        return None;
+    }
     for (name, entry) in entries {
         let Some(field) = child(form, name) else {
-            found.push(unknown_key(name, entry, form, key));
+            found.push(if free {
+                no_variable(name, &entry.key)
+            } else {
+                unknown_key(name, entry, form, key)
+            });
             continue;
         };
         let path = if key.path.is_empty() { name.to_owned() } else { format!("{}.{name}", key.path) };
-        match check(&entry.value, field, Key { path: &path, place: Some(&entry.key) }, found) {
+        match check(&entry.value, field, Key { path: &path, place: Some(&entry.key), item: false }, found) {
             Some(value) => {
                 object.insert(name.to_owned(), value);
             }
@@ -177,6 +209,7 @@ fn check_list(
         return None;
     }
     let field = &form["items"];
+    let key = Key { item: true, ..key };
     let values: Vec<Option<Value>> = items.iter().map(|item| check(item, field, key, found)).collect();
     values.into_iter().collect::<Option<Vec<_>>>().map(Value::Array)
 }
@@ -235,10 +268,13 @@ fn not_in_range(node: &Node, form: &Value, whole: bool, key: Key) -> Option<Diag
         let title = format!("`{}` {rule}", key.name());
         return Some(Diagnostic::error(Code::OutOfRange, title).at(&node.place, ""));
     }
-    if !whole || node.to_json().is_u64() {
+    let Content::Number(digits) = &node.content else { return None };
+    let plain =
+        digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    if !whole || plain {
         return None;
     }
-    let title = format!("`{}` takes a whole number", key.name());
+    let title = format!("`{}` takes a whole number in decimal digits", key.name());
     let diagnostic = Diagnostic::error(Code::WrongType, title);
     Some(if value.fract() == 0.0 {
         diagnostic.at(&node.place, "not written as one").fix(
@@ -253,9 +289,17 @@ fn not_in_range(node: &Node, form: &Value, whole: bool, key: Key) -> Option<Diag
 
 fn wrong_type(node: &Node, field: &'static Value, key: Key, text_expected: bool) -> Diagnostic {
     let wanted = with_article(&kind(field));
-    let title = format!("`{}` takes {wanted}, and {} is written", key.name(), node.noun());
+    let title = if key.path.is_empty() {
+        format!("a scenario is a map of keys, and {} is written", node.noun())
+    } else if key.item {
+        format!("an item of `{}` is {wanted}, and {} is written", key.name(), node.noun())
+    } else {
+        format!("`{}` takes {wanted}, and {} is written", key.name(), node.noun())
+    };
     let place = match &node.content {
-        Content::Map(_) | Content::List(_) => key.place.unwrap_or(&node.place),
+        Content::Map(_) | Content::List(_) if !key.item || node.place.range.is_empty() => {
+            key.place.unwrap_or(&node.place)
+        }
         _ => &node.place,
     };
     let diagnostic = Diagnostic::error(Code::WrongType, title).at(place, format!("{wanted} is expected"));
@@ -271,6 +315,15 @@ fn wrong_type(node: &Node, field: &'static Value, key: Key, text_expected: bool)
         },
         _ => diagnostic,
     }
+}
+
+/// That a free key cannot be the name of an environment variable.
+pub(super) fn no_variable(name: &str, place: &Place) -> Diagnostic {
+    let title = match name {
+        "" => "an environment variable without a name".to_owned(),
+        name => format!("`{}` cannot be the name of an environment variable", shortened(name).escape_debug()),
+    };
+    Diagnostic::error(Code::UnknownKey, title).at(place, "letters, digits and `_` are expected")
 }
 
 fn unknown_key(name: &str, entry: &Entry, form: &'static Value, parent: Key) -> Diagnostic {

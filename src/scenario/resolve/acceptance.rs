@@ -1,13 +1,14 @@
 //! The law of accepted tokens.
 
-use super::{Origin, Resolver};
-use crate::diagnostic::{Code, Diagnostic, Place, SourceText};
-use crate::scenario::check::{acceptance_kinds, draft_shape};
+use super::{Origin, Resolver, complete};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, SourceText};
+use crate::scenario::check::{acceptance_kinds, check_value, draft_shape};
 use crate::scenario::layer::Layer;
 use crate::scenario::library::Law;
 use crate::scenario::load::beside;
-use crate::scenario::tree::{parse, read_text};
-use crate::scenario::written::{AcceptanceFile, AcceptanceKeys, Given, Ratio};
+use crate::scenario::schema::at;
+use crate::scenario::tree::{parse_named, read_text};
+use crate::scenario::written::{AcceptanceKeys, Given, Ratio};
 use crate::sourced::{Sourced, Spread};
 use crate::speculation::{Acceptance, DraftShape};
 use crate::units::AcceptLength;
@@ -35,7 +36,14 @@ impl Resolver<'_, '_> {
         let law = match &keys.file {
             Some(file) => law(&self.acceptance_file(layer, file)?, shape),
             None => law(keys, shape),
-        }?;
+        };
+        let Some(law) = law else {
+            // That of the base is reported with what else is missing there.
+            if base.is_some() {
+                self.found.push(complete::no_acceptance(layer));
+            }
+            return None;
+        };
         match self.library.acceptance(&law, shape) {
             Ok(acceptance) => Some(acceptance),
             Err(why) => {
@@ -54,8 +62,9 @@ impl Resolver<'_, '_> {
     fn acceptance_file(&mut self, layer: &Layer, file: &str) -> Option<AcceptanceKeys> {
         let place = layer.place(&format!("{AT}.file"))?;
         let path = beside(place.source.name.as_ref(), file);
+        let shown = path.display().to_string();
         let tree = read_text(&path, Some(place))
-            .and_then(|text| parse(&SourceText::file(path.display().to_string(), text)));
+            .and_then(|text| parse_named(&SourceText::file(shown.as_str(), text), Some(place)));
         let tree = match tree {
             Ok(tree) => tree,
             Err(fault) => {
@@ -64,14 +73,31 @@ impl Resolver<'_, '_> {
             }
         };
         // The keys stand at the top of the file, or under `acceptance` beside where they came from.
-        let json = match tree.at("acceptance") {
-            Some(node) => serde_json::json!({ "acceptance": node.to_json() }),
-            None => serde_json::json!({ "acceptance": tree.to_json() }),
+        let (node, key) = match tree.entry("acceptance") {
+            Some(entry) => (&entry.value, &entry.key),
+            None => (&tree, &tree.place),
         };
-        match serde_json::from_value::<AcceptanceFile>(json) {
-            Ok(content) if content.acceptance.file.is_none() => Some(content.acceptance),
-            Ok(_) => self.unusable(place, &path.display().to_string(), "it names another file"),
-            Err(error) => self.unusable(place, &path.display().to_string(), &error.to_string()),
+        let mut found = Diagnostics::default();
+        let json = check_value(node, at(AT).expect("a key of the schema"), "acceptance", key, &mut found);
+        if !found.is_empty() {
+            for fault in &mut found.list {
+                *fault = fault.clone().beside(place, "the file is named here");
+            }
+            self.found.extend(found);
+            return None;
+        }
+        match json.map(serde_json::from_value::<AcceptanceKeys>) {
+            Some(Ok(keys)) if keys.file.is_some() => self.unusable(place, &shown, "it names another file"),
+            Some(Ok(keys)) => match acceptance_kinds(&keys).as_slice() {
+                [_] => Some(keys),
+                [] => self.unusable(place, &shown, "it describes none"),
+                several => {
+                    let all =
+                        several.iter().map(|kind| format!("`{kind}`")).collect::<Vec<_>>().join(" and ");
+                    self.unusable(place, &shown, &format!("it describes it in several ways: {all}"))
+                }
+            },
+            _ => self.unusable(place, &shown, "it cannot be read"),
         }
     }
 

@@ -39,17 +39,27 @@ pub(super) fn kind(layer: &Layer, found: &mut Diagnostics) -> Kind {
     };
     let acceptance_missing = acceptance_kinds(&written.speculation.acceptance).is_empty();
     if acceptance_missing && kind == Kind::Modelled {
-        let diagnostic = Diagnostic::error(Code::AcceptanceKind, "the acceptance is not described");
-        let diagnostic = match layer.key("speculation.acceptance").or_else(|| layer.key("speculation")) {
-            Some(key) => diagnostic.at(key, "nothing says how many drafted tokens are accepted"),
-            None => diagnostic,
-        };
-        found
-            .push(diagnostic.help(
-                "give what your server logs: `acceptance: { accept_length: 2.0 }` under `speculation`",
-            ));
+        found.push(no_acceptance(layer));
     }
     kind
+}
+
+/// That nothing says how many tokens are accepted.
+pub(super) fn no_acceptance(layer: &Layer) -> Diagnostic {
+    let diagnostic = Diagnostic::error(Code::AcceptanceKind, "the acceptance is not described");
+    let diagnostic = match layer.key("speculation.acceptance").or_else(|| layer.key("speculation")) {
+        Some(key) => diagnostic.at(key, "nothing says how many drafted tokens are accepted"),
+        None => showing_file(diagnostic, layer),
+    };
+    diagnostic.help("give what your server logs: `acceptance: { accept_length: 2.0 }` under `speculation`")
+}
+
+/// The error with the first line of the scenario, where no key is there to be marked.
+fn showing_file(diagnostic: Diagnostic, layer: &Layer) -> Diagnostic {
+    match layer.tree.map().and_then(|map| map.values().next()) {
+        Some(first) => diagnostic.showing(&first.key),
+        None => diagnostic,
+    }
 }
 
 /// With hardware and model, the draft must be described.
@@ -72,7 +82,8 @@ fn modelled(layer: &Layer, found: &mut Diagnostics) {
     let diagnostic = Diagnostic::error(Code::Incomplete, title);
     let diagnostic = match layer.key("speculation") {
         Some(key) => diagnostic.at(key, "the draft cannot be priced without"),
-        None => diagnostic.note(format!("`{}` has no `speculation`", layer.tree.place.source.name)),
+        None => showing_file(diagnostic, layer)
+            .note(format!("`{}` has no `speculation`", layer.tree.place.source.name)),
     };
     found.push(if keys.method.is_none() {
         diagnostic.help("write, for instance, `method: eagle3` and `steps: 3`")
@@ -106,7 +117,20 @@ fn missing_observations(layer: &Layer) -> Vec<&'static str> {
 fn nothing_to_answer(layer: &Layer, missing: &[&str]) -> Diagnostic {
     let file = &layer.tree.place.source.name;
     let title = format!("`{file}` does not hold enough for an answer");
-    Diagnostic::error(Code::Incomplete, title)
+    let mut diagnostic = Diagnostic::error(Code::Incomplete, title);
+    for key in missing {
+        // The last map on the way to the missing key that the file has.
+        let path = key.rsplit("` or `").next().unwrap_or(key);
+        let mut above = path.match_indices('.').rev().map(|(at, _)| &path[..at]);
+        let owner = above.find_map(|path| Some((path, layer.key(path)?)));
+        if let Some((owner, place)) = owner {
+            diagnostic = diagnostic.at(place, format!("no `{}`", &path[owner.len() + 1..]));
+        }
+    }
+    if diagnostic.labels.is_empty() {
+        diagnostic = showing_file(diagnostic, layer);
+    }
+    diagnostic
         .note(format!("arithmetic on what was observed needs {}", list(missing)))
         .note("a prediction needs `hardware`, `model` and the draft under `speculation`".to_owned())
         .help("begin with a copy of scenarios/observed-only.yaml")

@@ -6,6 +6,7 @@ use crate::forward::Parallelism;
 use crate::hardware::Hardware;
 use crate::model::{Attention, Draft, Model};
 use crate::scenario::layer::Layer;
+use crate::scenario::written::TransportWord;
 use crate::units::Bytes;
 
 /// Share of the memory that servers keep for activations, CUDA graphs and themselves: vLLM's default of
@@ -22,6 +23,28 @@ pub(super) struct Fit<'a> {
 }
 
 impl Resolver<'_, '_> {
+    /// NVLink is a transport only where GPUs have it.
+    pub(super) fn check_transport(&mut self, layer: &Layer, hardware: &Hardware) {
+        if hardware.gpu.nvlink.is_some() {
+            return;
+        }
+        let (written, speculation) = (&layer.written, &layer.written.speculation);
+        for (pass, keys) in [
+            ("baseline", &written.baseline.allreduce),
+            ("speculation.verify", &speculation.verify.allreduce),
+            ("speculation.draft_pass", &speculation.draft_pass.allreduce),
+        ] {
+            if keys.transport == TransportWord::Nvlink {
+                let title = format!("{} has no NVLink", hardware.name);
+                let diagnostic = Diagnostic::error(Code::Contradiction, title);
+                let path = format!("{pass}.allreduce.transport");
+                let diagnostic = layer.at(diagnostic, &path, "bytes cannot travel so");
+                let diagnostic = layer.beside(diagnostic, "hardware", &format!("{} GPUs", hardware.gpu.name));
+                self.found.push(diagnostic.help("use `p2p` or `shm`, or leave the transport to the server"));
+            }
+        }
+    }
+
     pub(super) fn check_fit(&mut self, layer: &Layer, fit: &Fit) {
         let before = self.found.list.len();
         self.check_ranks(layer, fit.hardware, fit.parallel);

@@ -14,7 +14,7 @@ use crate::model::{Draft, Model};
 use crate::scenario::layer::Layer;
 use crate::scenario::library::{Formats, Library};
 use crate::scenario::load::beside;
-use crate::scenario::tree::{parse, read_text};
+use crate::scenario::tree::{parse_named, read_side_file, read_text};
 use crate::scenario::written::{MethodWord, ModelChoice};
 
 /// Looks names up, each once.
@@ -136,7 +136,7 @@ impl<'a> Names<'a> {
                 Box::new(unknown("calibration", name, place, &names))
             }),
             Named::File(path) => read_text(path, place).and_then(|text| {
-                let side_files = |name: &str| std::fs::read(beside(path, name));
+                let side_files = |name: &str| read_side_file(&beside(path, name));
                 let reader = self.library.calibration_file(&path.display().to_string(), &text, &side_files);
                 reader.map_err(|why| Box::new(unusable("calibration", path, &why, place)))
             }),
@@ -257,7 +257,7 @@ fn kept<T>(result: Result<T, Box<Diagnostic>>, found: &mut Diagnostics) -> Optio
 
 fn read_yaml(path: &Path, place: Option<&Place>) -> Result<serde_json::Value, Box<Diagnostic>> {
     let text = read_text(path, place)?;
-    Ok(parse(&SourceText::file(path.display().to_string(), text))?.to_json())
+    Ok(parse_named(&SourceText::file(path.display().to_string(), text), place)?.to_json())
 }
 
 fn marked(diagnostic: Diagnostic, place: Option<&Place>, remark: &str) -> Diagnostic {

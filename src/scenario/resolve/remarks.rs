@@ -1,8 +1,11 @@
 //! Remarks on what a scenario says without effect, or beyond what is known.
 
+use crate::calibration::Calibration;
+use crate::hardware::{Hardware, gpu_preset};
 use crate::scenario::layer::Layer;
 use crate::scenario::setup::{Setup, WhatIf};
 use crate::scenario::tree::Content;
+use crate::scenario::written::MethodWord;
 
 /// Keys that are read and checked although nothing uses them yet.
 pub(super) fn unused_keys(layer: &Layer) -> impl Iterator<Item = String> + '_ {
@@ -11,6 +14,58 @@ pub(super) fn unused_keys(layer: &Layer) -> impl Iterator<Item = String> + '_ {
         (*value != Content::Null).then(|| {
             format!("`{key}` is checked and not used: `run` answers without it, and no verb {verb} yet")
         })
+    })
+}
+
+/// Keys that only a prediction uses, of a scenario whose observed numbers answer alone.
+pub(super) fn unused_by_observed(layer: &Layer) -> Option<String> {
+    const KEYS: [&str; 6] =
+        ["calibration", "runtime", "parallel", "workload.context", "environment", "speculation.method"];
+    const OF_A_PASS: [&str; 7] = [
+        "execution",
+        "environment",
+        "allreduce.backend",
+        "allreduce.opt_in",
+        "allreduce.algorithm",
+        "allreduce.protocol",
+        "allreduce.transport",
+    ];
+    let passes = ["baseline", "speculation.verify", "speculation.draft_pass"].iter();
+    let of_passes = passes.flat_map(|pass| OF_A_PASS.iter().map(move |key| format!("{pass}.{key}")));
+    let others = ["speculation.draft", "speculation.scheduler"].map(str::to_owned);
+    let all = KEYS.into_iter().map(str::to_owned).chain(others).chain(of_passes);
+    // The rows of an n-gram draft follow from its method.
+    let ngram = layer.written.speculation.method == Some(MethodWord::Ngram);
+    let given = |path: &String| {
+        let says = |content: &Content| match content {
+            Content::Null => false,
+            Content::Map(map) => !map.is_empty(),
+            _ => true,
+        };
+        layer.tree.at(path).is_some_and(|node| says(&node.content))
+            && !(ngram && path == "speculation.method")
+    };
+    let unused: Vec<String> = all.filter(given).map(|path| format!("`{path}`")).collect();
+    let (verb, list) = match unused.as_slice() {
+        [] => return None,
+        [one] => ("is", one.clone()),
+        [others @ .., last] => ("are", format!("{} and {last}", others.join(", "))),
+    };
+    Some(format!(
+        "{list} {verb} not used: without `hardware` and `model` the answer is arithmetic on what was observed"
+    ))
+}
+
+/// That the tables were measured on another GPU than the one of the box, where both are known.
+pub(super) fn foreign_calibration(hardware: &Hardware, calibration: &Calibration) -> Option<String> {
+    let known = |name: &str| gpu_preset(name).map(|gpu| gpu.name);
+    let measured = known(&calibration.facts.as_ref()?.gpu)?;
+    let gpu = known(&hardware.gpu.name)?;
+    (measured != gpu).then(|| {
+        format!(
+            "calibration {} was measured on {measured}, and {} has {gpu}",
+            calibration.name, hardware.name
+        )
     })
 }
 

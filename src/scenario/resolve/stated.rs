@@ -2,7 +2,7 @@
 
 use crate::scenario::setup::{ObservedAllreduce, Stated, StatedPass};
 use crate::scenario::written::{AllreduceKeys, Given, ObservedAllreduceKeys, Written};
-use crate::sourced::Sourced;
+use crate::sourced::{Source, Sourced};
 use crate::units::{Seconds, TokensPerSecond};
 
 pub(super) fn stated(written: &Written) -> Stated {
@@ -14,7 +14,10 @@ pub(super) fn stated(written: &Written) -> Stated {
         .map(value)
         .or_else(|| baseline.observed.throughput.map(|throughput| step_time(throughput.0, batch)));
     Stated {
-        baseline: pass(baseline.time, &baseline.allreduce, step, baseline.observed.allreduce.as_ref()),
+        baseline: StatedPass {
+            observed_throughput: baseline.observed.throughput.map(value),
+            ..pass(baseline.time, &baseline.allreduce, step, baseline.observed.allreduce.as_ref())
+        },
         verify: pass(
             speculation.verify.time,
             &speculation.verify.allreduce,
@@ -38,6 +41,7 @@ fn pass(
         time: time.map(value),
         allreduce_each: allreduce.time.map(value),
         observed,
+        observed_throughput: None,
         observed_allreduce: observed_allreduce
             .map(|keys| ObservedAllreduce { count: keys.count, total: keys.total.0 }),
     }
@@ -48,10 +52,10 @@ fn value<T>(given: Given<T>) -> Sourced<T> {
 }
 
 /// The step that yields one token to each of `batch` requests: batch / throughput. A higher throughput is a shorter
-/// step, so the ends of the range change places. It is the measured number itself in another form, so the source stays `given`.
+/// step, so the ends of the range change places.
 fn step_time(throughput: Sourced<TokensPerSecond>, batch: f64) -> Sourced<Seconds> {
     let step = |rate: TokensPerSecond| Seconds::new(batch / rate.get());
-    let time = Sourced::new(step(throughput.value), throughput.source);
+    let time = Sourced::new(step(throughput.value), Source::Derived);
     match throughput.spread {
         Some(spread) => time.with_spread(step(spread.high), step(spread.low)),
         None => time,

@@ -165,3 +165,49 @@ fn keys_may_be_set_that_the_file_does_not_have() {
     assert_eq!(varied.common().stated.host.map(|time| time.value), Some(ms(1.0)));
     assert!(opened(text).is_ok());
 }
+
+#[test]
+fn null_removes_like_unset_and_an_empty_map_empties() {
+    for key in ["baseline", "speculation.verify", "speculation.observed", "baseline.observed.throughput"] {
+        let (null, removed) = (reference(&[&format!("{key}=null")], &[]), reference(&[], &[key]));
+        assert_eq!(null.base, removed.base, "{key}");
+        assert!(null.variation.is_none());
+        assert_eq!(null.overrides, removed.overrides);
+    }
+    let emptied = reference(&["baseline={}"], &[]);
+    assert_eq!(emptied.base, reference(&[], &["baseline"]).base);
+    assert_eq!(emptied.overrides, [("baseline".to_owned(), "{}".to_owned())]);
+    // Of a map without anything observed in it the variation is emptied, and the base is not.
+    let emptied = reference(&["environment={}"], &[]);
+    assert_eq!(emptied.base, reference(&[], &[]).base);
+    assert!(
+        modelled(&emptied.variation.expect("a variation")).verify.policy.environment.variables.is_empty()
+    );
+}
+
+#[test]
+fn a_map_is_set_key_by_key_like_its_dotted_keys() {
+    let map = reference(&["speculation={verify: {time: 24 ms, execution: graph}}"], &[]);
+    let dotted = reference(&["speculation.verify.time=24 ms", "speculation.verify.execution=graph"], &[]);
+    assert_eq!((map.base, map.variation), (dotted.base, dotted.variation));
+    let observed = reference(&["speculation.verify={observed: {time: 31 ms}}"], &[]);
+    assert!(observed.variation.is_none());
+    assert_eq!(observed.base.common().stated.verify.observed.map(|time| time.value), Some(ms(31.0)));
+}
+
+#[test]
+fn whatever_an_override_takes_away_the_reason_is_said() {
+    let keys = crate::scenario::key_docs().iter().map(|doc| doc.path.as_str());
+    for key in keys.filter(|key| !key.contains(['[', '*'])) {
+        for value in ["null", "{}"] {
+            let set = vec![format!("{key}={value}")];
+            for file in [REFERENCE, "scenarios/observed-only.yaml"] {
+                let opened = open(file, &Overrides { set: set.clone(), unset: Vec::new() }, &Builtin);
+                if let Err(faults) = opened {
+                    assert!(faults.has_errors(), "{set:?}");
+                    assert!(faults.to_string().contains("command line"), "{set:?}\n{faults}");
+                }
+            }
+        }
+    }
+}

@@ -63,7 +63,7 @@ fn large_files_are_refused_before_they_are_read() {
     assert_eq!(code(&faults), Some(Code::TooLarge));
     assert!(faults.to_string().contains("100.0 MB"), "{faults}");
     if cfg!(unix) {
-        assert_eq!(code(&refused_path(&PathBuf::from("/dev/zero"))), Some(Code::TooLarge));
+        assert_eq!(code(&refused_path(&PathBuf::from("/dev/zero"))), Some(Code::Unreadable));
     }
 }
 
@@ -98,4 +98,77 @@ fn a_long_line_and_a_thousand_faults_stay_readable() {
     let faults = refused(many.as_bytes());
     assert_eq!(faults.list.len(), 5_000);
     assert!(faults.to_string().contains("and 4980 more"), "{faults}");
+}
+
+/// Three observed numbers, and a part of the acceptance.
+fn observed(acceptance: &str, more: &str) -> String {
+    format!(
+        "baseline: {{ observed: {{ throughput: 82 tok/s }} }}\n\
+         speculation: {{ acceptance: {{ {acceptance} }}, verify: {{ observed: {{ time: 30 ms }} }} }}\n{more}"
+    )
+}
+
+#[test]
+fn many_what_ifs_are_refused_and_64_answered() {
+    let what_ifs = |count: usize| {
+        let item = |n| format!("  - {{ name: w{n}, set: {{ speculation.verify.time: 15 ms }} }}\n");
+        format!("what_if:\n{}", (0..count).map(item).collect::<String>())
+    };
+    let law = "accept_length: 2.0";
+    let faults = refused(observed(law, &what_ifs(1000)).as_bytes());
+    assert_eq!(code(&faults), Some(Code::OutOfRange), "{faults}");
+    assert_eq!(super::opened(&observed(law, &what_ifs(64))).expect("64 are taken").1.what_ifs.len(), 64);
+}
+
+#[test]
+fn laws_beyond_any_draft_are_refused_before_they_are_computed() {
+    for law in [
+        "accept_length: 4e9",
+        "accept_length: 1e12",
+        "histogram: [1e308, 1e308, 1e308]",
+        "tree: { ranks: [0.5], nodes: 4096 }",
+    ] {
+        assert_eq!(code(&refused(observed(law, "").as_bytes())), Some(Code::OutOfRange), "{law}");
+    }
+}
+
+#[test]
+fn the_largest_tree_is_soon_known() {
+    let ranks = vec!["0.0156"; 64].join(", ");
+    let text = format!(
+        "baseline: {{ observed: {{ throughput: 82 tok/s }} }}\nspeculation:\n  steps: 64\n  topk: 64\n  \
+         draft_tokens: 1024\n  acceptance: {{ tree: {{ ranks: [{ranks}] }} }}\n  \
+         verify: {{ observed: {{ time: 30 ms }} }}\n"
+    );
+    let begin = Instant::now();
+    super::opened(&text).unwrap_or_else(|faults| panic!("{faults}"));
+    assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_are_never_read_wherever_they_are_named() {
+    let keys = "model: kimi-k2.5\nspeculation: { method: ngram, steps: 3, acceptance: { rate: 0.5 } }\n";
+    let modelled = |first: &str| format!("{first}\n{keys}");
+    for text in [
+        "extends: /dev/zero\n".to_owned(),
+        modelled("hardware: /dev/zero"),
+        modelled("hardware: l40s-x8\ncalibration: /dev/zero"),
+        observed("file: /dev/zero", ""),
+        "hardware: l40s-x8\nmodel: /dev/zero\n".to_owned(),
+    ] {
+        let begin = Instant::now();
+        let faults = super::opened(&text).expect_err("a device");
+        assert!(begin.elapsed() < Duration::from_secs(1), "{text}");
+        assert!(faults.list.iter().any(|fault| fault.code == Some(Code::Unreadable)), "{faults}");
+    }
+}
+
+#[test]
+fn texts_of_other_encodings_are_named() {
+    let utf_16: Vec<u8> = "name: x\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let faults = refused(&utf_16).to_string();
+    assert!(faults.contains("UTF-16"), "{faults}");
+    let carriage_returns = observed("accept_length: 2.0", "").replace('\n', "\r");
+    assert!(super::opened(&format!("# old\r{carriage_returns}")).is_ok());
 }

@@ -49,7 +49,10 @@ fn observed_numbers_alone_make_an_observed_setup() {
     assert_eq!(common.name, "scenario");
     let step = common.stated.baseline.observed.expect("a step");
     assert!((step.value.get() - 1.0 / 82.0).abs() < 1e-12);
-    assert_eq!(step.source, Source::Given);
+    assert_eq!(step.source, Source::Derived);
+    let throughput = common.stated.baseline.observed_throughput.expect("the throughput as written");
+    assert_eq!(throughput.source, Source::Given);
+    assert!((throughput.value.get() - 82.0).abs() < 1e-12);
     let spread = step.spread.expect("a spread");
     assert!((spread.low.get() - 1.0 / (82.0 + 2.0 * SPREAD_DEVIATIONS)).abs() < 1e-12);
     assert!(spread.low.get() < step.value.get() && step.value.get() < spread.high.get());

@@ -25,8 +25,8 @@ fn has(notes: &[String], part: &str) -> bool {
 #[test]
 fn a_context_beyond_the_model_is_said_wherever_it_stands() {
     let beyond = "llama-3.3-70b states at most 131072 tokens";
-    assert!(!has(&notes(&format!("{LLAMA}workload: {{ context: 131_072 }}\n"), &[]), beyond));
-    assert!(has(&notes(&format!("{LLAMA}workload: {{ context: 131_073 }}\n"), &[]), beyond));
+    assert!(!has(&notes(&format!("{LLAMA}workload: {{ context: 131072 }}\n"), &[]), beyond));
+    assert!(has(&notes(&format!("{LLAMA}workload: {{ context: 131073 }}\n"), &[]), beyond));
     assert!(has(&notes(LLAMA, &["workload.context=200000"]), beyond));
     let what_if = "what_if: [{ name: long, set: { workload.context: 200000 } }]\n";
     let notes = notes(&format!("{LLAMA}{what_if}"), &[]);
@@ -106,4 +106,29 @@ fn a_file_of_another_kind_is_named_as_such() {
     let faults = opened(text).expect_err("no scenario");
     assert_eq!(faults.list.len(), 1, "{faults}");
     assert!(faults.list[0].title.ends_with("is a box, not a scenario"), "{faults}");
+}
+
+#[test]
+fn keys_without_use_for_observed_numbers_are_listed_once() {
+    let text = "baseline: { observed: { throughput: 82 tok/s }, allreduce: { backend: nccl } }\n\
+                parallel: { tensor: 4 }\nruntime: vllm\nworkload: { context: 5, batch: 1 }\n\
+                speculation: { method: mtp, acceptance: { accept_length: 2.0 }, \
+                verify: { execution: graph, observed: { time: 30 ms } } }\n\
+                what_if: [{ set: { speculation.verify: { time: 15 ms } } }]\n";
+    let (_, loaded) = opened(text).unwrap_or_else(|faults| panic!("{faults}"));
+    let list = "`runtime`, `parallel`, `workload.context`, `speculation.method`, `baseline.allreduce.backend` and \
+                `speculation.verify.execution` are not used";
+    assert!(loaded.notes[0].starts_with(list), "{:?}", loaded.notes);
+    assert_eq!(loaded.notes.iter().filter(|note| note.contains("not used")).count(), 1);
+    // A map in a what-if works like its keys with dots.
+    let [what_if] = loaded.what_ifs.as_slice() else { panic!("one what-if") };
+    assert_eq!(what_if.set, [("speculation.verify.time".to_owned(), "15 ms".to_owned())]);
+    assert!(what_if.setup.common().stated.verify.time.is_some());
+}
+
+#[test]
+fn tables_of_another_gpu_are_named() {
+    let foreign = notes(LLAMA, &["calibration=h200-x8"]);
+    assert!(has(&foreign, "calibration h200-x8 was measured on h200-sxm"), "{foreign:?}");
+    assert!(!has(&notes(LLAMA, &["calibration=rtx-pro-6000-x8"]), "was measured on"));
 }

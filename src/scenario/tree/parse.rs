@@ -27,11 +27,31 @@ const MOST_NODES: usize = 20_000;
 /// Syntax, a key twice in one map, or limits exceeded.
 pub fn parse(source: &Arc<SourceText>) -> Result<Node, Box<Diagnostic>> {
     if is_blank(source) {
-        let title = format!("`{}` is empty", source.name);
         let example = "write at least `baseline`, `speculation` and what was observed; see scenarios/observed-only.yaml";
-        return Err(Box::new(Diagnostic::error(Code::Unreadable, title).help(example)));
+        return Err(Box::new(empty(source).help(example)));
     }
     parse_value(source, 0..source.text.len())
+}
+
+/// The tree of a file that a scenario names at a place. A file without content is an error there.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_named(source: &Arc<SourceText>, named_at: Option<&Place>) -> Result<Node, Box<Diagnostic>> {
+    if is_blank(source) {
+        return Err(Box::new(match named_at {
+            Some(place) => empty(source).at(place, "named here"),
+            None => empty(source),
+        }));
+    }
+    parse_value(source, 0..source.text.len()).map_err(|fault| match named_at {
+        Some(place) => Box::new(fault.beside(place, "the file is named here")),
+        None => fault,
+    })
+}
+
+fn empty(source: &SourceText) -> Diagnostic {
+    Diagnostic::error(Code::Unreadable, format!("`{}` is empty", source.name))
 }
 
 /// The tree of one YAML value that fills a range of a text, such as the value of `--set key=value`.
@@ -42,9 +62,9 @@ pub fn parse_value(source: &Arc<SourceText>, range: Range<usize>) -> Result<Node
     let start = range.start;
     let raw: Spanned<Raw> = serde_yaml::from_str_with_options(&source.text[range], options())
         .map_err(|error| Box::new(explained(&error, source, start)))?;
-    let mut reader = Reader { source, start, duplicate: None };
+    let mut reader = Reader { source, start, duplicate: None, tag: None };
     let node = reader.node(raw);
-    match reader.duplicate {
+    match reader.tag.or(reader.duplicate) {
         Some(fault) => Err(fault),
         None => Ok(node),
     }
@@ -149,11 +169,14 @@ struct Reader<'a> {
     start: usize,
     /// The first key found twice.
     duplicate: Option<Box<Diagnostic>>,
+    /// The first tag that means nothing here.
+    tag: Option<Box<Diagnostic>>,
 }
 
 impl Reader<'_> {
     fn node(&mut self, raw: Spanned<Raw>) -> Node {
         let mut place = place_of(raw.referenced, self.source, self.start);
+        self.look_for_tag(&place);
         let content = match raw.value {
             Raw::Null => Content::Null,
             Raw::Bool(value) => Content::Bool(value),
@@ -176,6 +199,7 @@ impl Reader<'_> {
         let mut map: IndexMap<String, Entry> = IndexMap::with_capacity(entries.len());
         for (key, value) in entries {
             let place = place_of(key.referenced, self.source, self.start);
+            self.look_for_tag(&place);
             if let (Some(first), None) = (map.get(&key.value), &self.duplicate) {
                 self.duplicate = Some(Box::new(twice(&key.value, &first.key, &place)));
             }
@@ -184,6 +208,29 @@ impl Reader<'_> {
         }
         map
     }
+}
+
+impl Reader<'_> {
+    /// Keeps the tag of a node, unless it is one of YAML's own.
+    fn look_for_tag(&mut self, place: &Place) {
+        if self.tag.is_some() {
+            return;
+        }
+        let Some(tag) = super::tag::tag_of(place, self.start) else { return };
+        self.tag = Some(Box::new(
+            Diagnostic::error(
+                Code::Syntax,
+                format!("the tag `{}` means nothing here", shortened(tag.text())),
+            )
+            .at(&tag, "values have no types of their own")
+            .help("leave the tag out, or put the value in quotes if it is text"),
+        ));
+    }
+}
+
+/// The beginning of a long text.
+fn shortened(text: &str) -> String {
+    text.chars().take(40).collect()
 }
 
 fn twice(key: &str, first: &Place, second: &Place) -> Diagnostic {
@@ -234,14 +281,14 @@ fn explained(mut error: &Error, source: &Arc<SourceText>, start: usize) -> Diagn
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. }
         | Error::AliasReplayCounterOverflow { .. } => at(
-            Diagnostic::error(Code::TooLarge, format!("`{}` grows beyond what a scenario can be", source.name)),
+            Diagnostic::error(Code::TooLarge, format!("`{}` grows beyond what such a file can be", source.name)),
             "the limit is reached here",
         )
         .note(format!(
             "at most {MOST_DEPTH} levels and {MOST_NODES} keys and values are read, aliases counted as often as they are used"
         )),
         Error::MultipleDocuments { .. } => at(
-            Diagnostic::error(Code::Syntax, "a file holds one scenario, and here a second one begins"),
+            Diagnostic::error(Code::Syntax, "a file holds one document, and here a second one begins"),
             "second document",
         ),
         Error::Eof { .. } => at(Diagnostic::error(Code::Syntax, "the file ends in the middle of a value"), ""),

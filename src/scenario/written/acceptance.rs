@@ -26,7 +26,7 @@ pub struct AcceptanceKeys {
     #[schemars(inner(range(min = 0.0, max = 1.0)), length(min = 1, max = 64))]
     pub cumulative: Option<Vec<f64>>,
     /// Cycles counted by the number of accepted drafted tokens: 0, 1, 2, ...; counts or shares.
-    #[schemars(inner(range(min = 0.0)), length(min = 1, max = 65))]
+    #[schemars(inner(range(min = 0.0, max = 1e15)), length(min = 1, max = 65))]
     pub histogram: Option<Vec<f64>>,
     /// A tree of drafted tokens.
     pub tree: Option<TreeKeys>,
@@ -41,20 +41,12 @@ pub struct TreeKeys {
     /// Probability that the accepted child is the one ranked first, second, ... Their sum is at most 1.
     #[schemars(inner(range(min = 0.0, max = 1.0)), length(min = 1, max = 64))]
     pub ranks: Vec<f64>,
-    /// Nodes of the tree, root included. Default: draft_tokens.
+    /// Nodes of the tree, root included: the rows that are verified. Default: draft_tokens.
     #[serde(default)]
-    #[schemars(range(min = 1, max = 4096))]
+    #[schemars(range(min = 1, max = 1024))]
     pub nodes: Option<u32>,
     /// Levels of the tree, root included. Default: steps + 1.
     #[serde(default)]
     #[schemars(range(min = 1, max = 65))]
     pub levels: Option<u32>,
-}
-
-/// A file that `acceptance.file` names. Where the counts came from may be said in any further key.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct AcceptanceFile {
-    /// The acceptance, as in a scenario.
-    pub acceptance: AcceptanceKeys,
 }

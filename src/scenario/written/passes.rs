@@ -19,6 +19,7 @@ pub struct BaselineKeys {
     /// How its all-reduces run.
     pub allreduce: AllreduceKeys,
     /// NCCL variables of this pass alone, over those of the whole scenario. Default: none.
+    #[schemars(extend("maxProperties" = 256))]
     pub environment: IndexMap<String, EnvironmentValue>,
     /// A supposed time of one decode step, which replaces the prediction. What was measured belongs under `observed`. Default:
     /// predicted.
@@ -121,6 +122,7 @@ pub struct DraftPassKeys {
     /// How their all-reduces run.
     pub allreduce: AllreduceKeys,
     /// NCCL variables of these passes alone. Default: none.
+    #[schemars(extend("maxProperties" = 256))]
     pub environment: IndexMap<String, EnvironmentValue>,
     /// A supposed time of all draft passes of a cycle, which replaces the prediction. Default: predicted.
     pub time: Option<Given<Seconds>>,
@@ -153,6 +155,7 @@ pub struct VerifyKeys {
     /// How its all-reduces run.
     pub allreduce: AllreduceKeys,
     /// NCCL variables of this pass alone. Default: none.
+    #[schemars(extend("maxProperties" = 256))]
     pub environment: IndexMap<String, EnvironmentValue>,
     /// A supposed time of the verify pass, which replaces the prediction. What was measured belongs under `observed`.
     /// Default: predicted.

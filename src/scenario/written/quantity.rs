@@ -149,9 +149,9 @@ macro_rules! written_quantity {
 }
 
 written_quantity! {
-    Seconds, "Time", &["30 ms", "205 us", "30 ms +- 1 ms"], { "exclusiveMinimum": 0.0 };
-    TokensPerSecond, "Throughput", &["82 tok/s"], { "exclusiveMinimum": 0.0 };
-    AcceptLength, "AcceptLength", &["2.0", "2.0 +- 0.1"], { "minimum": 1.0 };
+    Seconds, "Time", &["30 ms", "205 us", "30 ms +- 1 ms"], { "minimum": 1e-12, "maximum": 1e6 };
+    TokensPerSecond, "Throughput", &["82 tok/s"], { "minimum": 1e-3, "maximum": 1e9 };
+    AcceptLength, "AcceptLength", &["2.0", "2.0 +- 0.1"], { "minimum": 1.0, "maximum": 65.0 };
     Ratio, "Ratio", &["0.62", "0.62 +- 0.02"], { "minimum": 0.0, "maximum": 1.0 };
 }
 
