@@ -22,6 +22,7 @@ mod arrivals;
 mod batch_means;
 mod config;
 mod cost;
+mod delivery;
 mod drafting;
 mod error;
 mod lane;

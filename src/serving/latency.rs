@@ -157,7 +157,9 @@ mod tests {
         b.record_n(at(50.0), 3);
         b.merge(&a);
         let mut c = Latencies::new();
-        [12.345, 50.0].into_iter().for_each(|ms| c.record_n(at(ms), 3));
+        for ms in [12.345, 50.0] {
+            c.record_n(at(ms), 3);
+        }
         assert_eq!(b.summary(), c.summary());
         assert_eq!(Latencies::new().summary(), Latency::default());
     }

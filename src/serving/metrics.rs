@@ -126,8 +126,8 @@ impl Metrics {
         let decode = now - request.first;
         self.counts.completed += 1;
         self.e2e.record(e2e);
-        if after_first > 0 {
-            self.tpot.record(SimTime::from_ps((decode.ps() + after_first / 2) / after_first));
+        if let Some(tpot) = (decode.ps() + after_first / 2).checked_div(after_first) {
+            self.tpot.record(SimTime::from_ps(tpot));
         }
         let slow = u128::from(decode.ps()) > u128::from(self.slo.tpot.ps()) * u128::from(after_first);
         if ttft <= self.slo.ttft && e2e <= self.slo.e2e && !slow && !request.late {

@@ -28,6 +28,7 @@ impl Naive {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one loop, from top to bottom, is what makes it obvious")]
 fn naive(config: &ServingConfig, cost: &LinearCost) -> Vec<RequestRecord> {
     let trace = config.trace.as_ref().expect("it is given").requests();
     let mut draws = Streams::new(config.seed, 0).stream("acceptance", 0);

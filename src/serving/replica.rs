@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 
 use super::arrivals::Arrival;
 use super::cost::{Step, StepCost};
+use super::delivery::{Clock, Decode, advance};
 use super::drafting::{Law, Plan};
-use super::latency::Latencies;
 use super::metrics::Metrics;
 use super::request::{Request, Requests};
 use super::timeline::Level;
@@ -21,21 +21,6 @@ pub(super) struct StepLimits {
     pub(super) budget: u32,
     pub(super) blocks: u32,
     pub(super) block_size: u32,
-}
-
-/// A request that decodes.
-#[derive(Debug, Clone, Copy)]
-struct Decode {
-    slot: u32,
-    /// Tokens in the KV cache.
-    context: u32,
-    /// Tokens still to deliver.
-    left: u32,
-    /// Tokens its blocks can hold.
-    capacity: u32,
-    /// Its last delivery.
-    last: SimTime,
-    late: bool,
 }
 
 /// A request whose prompt is being computed.
@@ -257,7 +242,7 @@ impl<'a> Replica<'a> {
         while may_admit && budget > 0 && self.running() < self.limits.requests as usize {
             let Some(&slot) = self.waiting.front() else { return };
             let request = &mut self.requests[slot];
-            let target = request.to_prefill();
+            let target = request.prefill_target();
             let chunk = target.min(budget);
             let blocks = chunk.div_ceil(block_size);
             if blocks > self.free {
@@ -426,56 +411,6 @@ impl<'a> Replica<'a> {
         self.requests.remove(slot);
         self.give_back(capacity, metrics);
     }
-}
-
-/// The times that a delivery is measured with.
-#[derive(Debug, Clone, Copy)]
-struct Clock {
-    now: SimTime,
-    /// The end of the step before.
-    before: SimTime,
-    /// Longest time between two deliveries that the SLO allows.
-    late: SimTime,
-}
-
-/// What a step brought to the requests that decode.
-#[derive(Debug, Clone, Copy)]
-struct Gained {
-    tokens: u64,
-    /// Requests with nothing left to deliver.
-    done: u32,
-}
-
-/// Draws and delivers the tokens of each request: the inner loop of a simulation.
-#[inline]
-fn advance(
-    decoding: &mut [Decode],
-    clock: Clock,
-    itl: &mut Latencies,
-    mut draw: impl FnMut(u32) -> u32,
-) -> Gained {
-    // Most requests delivered at the end of the step before: one entry in the histogram for all of them.
-    let usual = clock.now - clock.before;
-    let usual_is_late = usual > clock.late;
-    let (mut as_usual, mut tokens, mut done) = (0, 0, 0);
-    for decode in decoding {
-        let gained = draw(decode.slot).min(decode.left);
-        tokens += u64::from(gained);
-        decode.context += gained;
-        decode.left -= gained;
-        done += u32::from(decode.left == 0);
-        if decode.last == clock.before {
-            as_usual += 1;
-            decode.late |= usual_is_late;
-        } else {
-            let gap = clock.now - decode.last;
-            itl.record(gap);
-            decode.late |= gap > clock.late;
-        }
-        decode.last = clock.now;
-    }
-    itl.record_n(usual, as_usual);
-    Gained { tokens, done }
 }
 
 #[cfg(test)]

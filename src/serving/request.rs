@@ -65,7 +65,7 @@ impl Request {
     }
 
     /// Tokens to compute before it can decode: its prompt, and after a preemption what it had delivered.
-    pub(super) const fn to_prefill(&self) -> u32 {
+    pub(super) const fn prefill_target(&self) -> u32 {
         self.prompt + self.delivered
     }
 
