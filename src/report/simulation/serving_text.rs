@@ -113,16 +113,16 @@ fn loads(answer: &ServingAnswer, style: &Style) -> String {
     let mut table = Table::new(&[Left, Right, Right, Right, Right, Left], Overflow::Elide);
     let title = match first.unit {
         LoadUnit::RequestsPerSecond => "Other loads",
-        LoadUnit::Users => "Other numbers of users",
+        LoadUnit::Users => "Users",
     };
     let unit = match first.unit {
-        LoadUnit::RequestsPerSecond => "requests/s",
-        LoadUnit::Users => "users",
+        LoadUnit::RequestsPerSecond => " requests/s",
+        LoadUnit::Users => "",
     };
     table.row(strong([title, "tok/s with", "without", "E2E with", "without", "speculation"]));
     for point in &answer.loads {
         table.row([
-            format!("  {} {unit}", amount(point.load, point.unit)).into(),
+            format!("  {}{unit}", amount(point.load, point.unit)).into(),
             significant(point.with.throughput.get(), 3).into(),
             significant(point.without.throughput.get(), 3).into(),
             point.with.e2e.mean.to_string().into(),
