@@ -68,7 +68,7 @@ fn checked(path: &Path, colour: bool) -> (&'static str, Found) {
             .map_err(|error| wrong(&error)),
         (FileKind::Calibration, _) => {
             let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
-            let side = move |name: &str| tree::read_side_file(&folder.join(name));
+            let side = move |name: &str| calibration::read_side_file(&folder.join(name));
             calibration::parse(&name, &text, &side).map(|_| Vec::new()).map_err(|error| wrong(&error))
         }
         (FileKind::ModelConfig, _) => match model::parse_draft_config(&name, &text) {

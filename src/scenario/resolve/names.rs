@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::calibration::Calibration;
+use crate::calibration::{Calibration, read_side_file};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, SourceKind, SourceText, similar};
 use crate::hardware::Hardware;
 use crate::model::{Draft, Model};
 use crate::scenario::layer::Layer;
 use crate::scenario::library::{Formats, Library};
 use crate::scenario::load::beside;
-use crate::scenario::tree::{parse_named, read_side_file, read_text};
+use crate::scenario::tree::{parse_named, read_text};
 use crate::scenario::written::{MethodWord, ModelChoice};
 
 /// Looks names up, each once.

@@ -12,9 +12,6 @@ pub const MOST_BYTES: u64 = 1_000_000;
 /// The name of a file that means standard input, where a person gives it on the command line.
 pub const STDIN: &str = "-";
 
-/// Larger side files are refused: 64 MB, packed.
-pub const MOST_SIDE_BYTES: u64 = 64_000_000;
-
 /// The text of a file that somebody named on the command line, or at `named_at` in another file. A byte order mark at its
 /// beginning is left out.
 ///
@@ -32,21 +29,6 @@ pub fn read_text(path: &Path, named_at: Option<&Place>) -> Result<String, Box<Di
         text.remove(0);
     }
     Ok(text)
-}
-
-/// The bytes of a side file, such as the tables of a calibration.
-///
-/// # Errors
-/// The file is missing, no regular file, or larger than [`MOST_SIDE_BYTES`].
-pub fn read_side_file(path: &Path) -> io::Result<Vec<u8>> {
-    read_file(path, MOST_SIDE_BYTES).map_err(|refusal| match refusal {
-        Refusal::Io(error) => error,
-        Refusal::Kind(what, _) => io::Error::other(format!("it is {what}, not a regular file")),
-        Refusal::TooLarge(size, most) => {
-            io::Error::other(format!("too large: {size}, and {} MB is the most", most / 1_000_000))
-        }
-        Refusal::Utf16 | Refusal::NoText { .. } => io::Error::other("it is no text"),
-    })
 }
 
 /// Why a file is not read.
