@@ -18,6 +18,7 @@ mod keys;
 mod lazy;
 mod leave_one_out;
 mod lookup;
+pub mod measure;
 mod presets;
 mod side_file;
 mod tables;

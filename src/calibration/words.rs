@@ -1,6 +1,6 @@
 //! The words that stand in the tables for servers, formats, collectives.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::collective::{Backend, Transport};
 use crate::model::{KvFormat, WeightFormat};
@@ -8,7 +8,7 @@ use crate::runtime::{CollectiveOp, Execution, RuntimeKind};
 use crate::sourced::Source;
 
 /// Implementations whose times a table may hold. Servers can reach the same one on several ways.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
     /// NCCL, however it is called.
@@ -49,7 +49,7 @@ impl From<Backend> for Family {
 }
 
 /// How the collectives of a row were issued.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Back to back in a stream, as nccl-tests does: the device's time.

@@ -66,7 +66,15 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         module: "calibration::measure",
-        may_use: &["hardware", "runtime", "collective", "calibration"],
+        may_use: &[
+            "hardware",
+            "runtime",
+            "collective",
+            "model::KvFormat",
+            "model::WeightFormat",
+            "model::parse_weight_format",
+            "calibration",
+        ],
         because: "measuring fills calibration files and nothing else",
     },
     Row {
