@@ -6,6 +6,7 @@
 //! threads of that one child. What NCCL reads once, its NCCL_* variables, is the environment of the child.
 //! A [`Meter`] does the measuring; [`gpu`] is the real one.
 
+mod ffi;
 pub mod gpu;
 pub mod reply;
 pub mod task;

@@ -1,0 +1,3 @@
+//! placeholder
+pub struct Libraries;
+pub struct Missing;
