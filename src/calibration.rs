@@ -12,11 +12,14 @@ mod error;
 mod file;
 mod fit;
 mod grid;
+mod host;
 mod kernels;
 mod keyed;
 mod keys;
+mod launch;
 mod lazy;
 mod leave_one_out;
+mod links;
 mod lookup;
 pub mod measure;
 mod presets;
@@ -34,13 +37,15 @@ use serde::Serialize;
 use crate::diagnostic::closest;
 use crate::hardware;
 
-pub use collectives::{CollectiveCurve, CollectiveKey, CollectiveRow};
+pub use collectives::{CollectiveCurve, CollectiveKey, CollectiveRow, Forced};
 pub use error::{CalibrationError, Place, TableError};
 pub use file::{FORMAT, parse};
 pub use fit::{Fit, FitOf, FitRange, Form, Params};
+pub use launch::{LaunchRow, LaunchWhat};
 pub use leave_one_out::{LeftOut, Report, leave_one_out};
+pub use links::{LinkEnd, LinkKind, LinkRow};
 pub use lookup::{Lookup, MLA_MODULE_SHAPE, MlaModuleShape, MoeLookup};
-pub use presets::{PresetEntry, preset, preset_entries};
+pub use presets::{PresetEntry, base_for, preset, preset_entries};
 pub use side_file::{MOST_SIDE_FILE_BYTES, read_side_file};
 pub use tables::Tables;
 pub use words::{Family, Mode};
@@ -56,6 +61,8 @@ pub struct Calibration {
     pub provenance: Provenance,
     /// What a reader must know: limits, rows that look wrong, what is fitted or assumed.
     pub notes: Vec<String>,
+    /// The calibration whose kernel tables lie under those of this one.
+    pub base: Option<String>,
     /// Measured tables.
     pub tables: Tables,
     /// Fitted curves.
@@ -128,6 +135,7 @@ pub fn none() -> Calibration {
         name: "none".to_owned(),
         facts: None,
         provenance: Provenance::default(),
+        base: None,
         notes: Vec::new(),
         tables: Tables::default(),
         fits: Vec::new(),

@@ -12,6 +12,7 @@
 mod breakdown;
 mod communication;
 mod kernel;
+mod launch;
 mod module;
 mod pass;
 mod price;

@@ -11,7 +11,7 @@ use super::error::TableError;
 use super::file::MOST_RANKS;
 use super::lazy::Decode;
 use super::words::{Family, Mode, Word};
-use crate::collective::Transport;
+use crate::collective::{Algorithm, Protocol, Transport};
 use crate::runtime::{CollectiveOp, RuntimeKind};
 use crate::sourced::Source;
 use crate::units::{Bytes, Seconds};
@@ -30,6 +30,8 @@ const COLUMNS: &[Column] = &[
     optional("p10_us"),
     optional("p90_us"),
     optional("samples"),
+    optional("algorithm"),
+    optional("protocol"),
 ];
 
 /// What a curve is for.
@@ -45,6 +47,22 @@ pub struct CollectiveKey {
     pub mode: Mode,
     /// How the bytes travelled.
     pub transport: Transport,
+}
+
+/// An algorithm and a protocol that NCCL was told to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Forced {
+    /// The algorithm.
+    pub algorithm: Option<Algorithm>,
+    /// The protocol.
+    pub protocol: Option<Protocol>,
+}
+
+impl Forced {
+    /// Whether nothing is forced.
+    pub const fn is_default(self) -> bool {
+        self.algorithm.is_none() && self.protocol.is_none()
+    }
 }
 
 /// One size of a curve.
@@ -67,6 +85,8 @@ pub struct CollectiveCurve {
     pub key: CollectiveKey,
     /// The server that issued it, where the table tells them apart.
     pub server: Option<RuntimeKind>,
+    /// What NCCL was told to use; rows of its own choice name neither.
+    pub forced: Forced,
     rows: Vec<CollectiveRow>,
     knots: Vec<CollectiveRow>,
 }
@@ -149,10 +169,11 @@ impl Decode for Collectives {
         let mut first_lines = Vec::new();
         for_each_row(text, COLUMNS, |row| {
             let (key, server) = (key(row)?, row.word_or_none(5)?);
+            let forced = Forced { algorithm: row.word_or_none(13)?, protocol: row.word_or_none(14)? };
             let entry = entry(row)?;
-            let same = |c: &CollectiveCurve| c.key == key && c.server == server;
+            let same = |c: &CollectiveCurve| c.key == key && c.server == server && c.forced == forced;
             let at = curves.iter().rposition(same).unwrap_or_else(|| {
-                curves.push(CollectiveCurve { key, server, rows: Vec::new(), knots: Vec::new() });
+                curves.push(CollectiveCurve { key, server, forced, rows: Vec::new(), knots: Vec::new() });
                 first_lines.push(row.line);
                 curves.len() - 1
             });
@@ -201,10 +222,20 @@ impl Collectives {
         &self.0
     }
 
-    /// The curve of a key: the server's own if it has one, else the first of the file.
+    /// The curve of a key by NCCL's own choice: the server's own if it has one, else the first of the file.
     pub(super) fn curve(&self, key: CollectiveKey, server: Option<RuntimeKind>) -> Option<&CollectiveCurve> {
+        self.forced_curve(key, server, Forced::default())
+    }
+
+    /// The curve of a key with an algorithm and a protocol forced, likewise.
+    pub(super) fn forced_curve(
+        &self,
+        key: CollectiveKey,
+        server: Option<RuntimeKind>,
+        forced: Forced,
+    ) -> Option<&CollectiveCurve> {
         let start = self.0.partition_point(|c| c.key < key);
-        let of_key = self.0[start..].iter().take_while(|c| c.key == key);
+        let of_key = self.0[start..].iter().take_while(|c| c.key == key).filter(|c| c.forced == forced);
         let own = of_key.clone().find(|c| server.is_some() && c.server == server);
         own.or_else(|| of_key.clone().next())
     }
@@ -275,6 +306,25 @@ mod tests {
     fn a_curve_of_spikes_alone_is_refused() {
         let spikes = format!("{TEXT}all-reduce,4,nccl,graph,p2p,,4096,31,,spike\n");
         assert_eq!(Collectives::decode(&spikes), Err(TableError::OnlySpikes { line: 7 }));
+    }
+
+    /// Forced rows stand beside those of NCCL's own choice and are found by what was forced alone.
+    #[test]
+    fn forced_rows_are_no_default() {
+        let text = "op,ranks,family,mode,transport,bytes,median_us,algorithm,protocol\n\
+            all-reduce,8,nccl,graph,p2p,1024,90,ring,Simple\n\
+            all-reduce,8,nccl,graph,p2p,1024,24,,\n\
+            all-reduce,8,nccl,graph,p2p,1024,25,,LL\n";
+        let table = Collectives::decode(text).unwrap();
+        let us = |forced| table.forced_curve(KEY, None, forced).map(|c| c.knots()[0].time.us().round());
+        assert_eq!(us(Forced::default()), Some(24.0));
+        assert_eq!(
+            us(Forced { algorithm: Some(Algorithm::Ring), protocol: Some(Protocol::Simple) }),
+            Some(90.0)
+        );
+        assert_eq!(us(Forced { algorithm: None, protocol: Some(Protocol::Ll) }), Some(25.0));
+        assert_eq!(us(Forced { algorithm: Some(Algorithm::Tree), protocol: None }), None);
+        assert_eq!(table.curve(KEY, None).unwrap().knots().len(), 1);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! format: specplan-calibration/1
 //! box: { gpu: ..., count: 8, driver: ..., nccl: ..., clocks: ..., pcie: ..., topology: ..., environment: {} }
 //! provenance: { source: ..., licence: ..., command: ..., date: ... }
+//! base: h200-x1                 # kernel tables of the same GPU that lie under those of this file
 //! notes: [ ... ]
 //! tables:                       # comma-separated blocks, a header with units in its names
 //!   collectives: |
@@ -16,6 +17,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -28,13 +30,14 @@ use super::side_file::refused_name;
 use super::tables::Tables;
 use super::tree::{self, Content, Node, shown};
 use super::{BoxFacts, Calibration, Provenance, presets};
+use crate::diagnostic::closest;
 
 /// The first line of every calibration file says this.
 pub const FORMAT: &str = "specplan-calibration/1";
 
-const KEYS: &[&str] = &["format", "box", "provenance", "notes", "tables", "table_files", "fits"];
+const KEYS: &[&str] = &["format", "box", "provenance", "base", "notes", "tables", "table_files", "fits"];
 const BOX_KEYS: &[&str] = &["gpu", "count", "driver", "nccl", "clocks", "pcie", "topology", "environment"];
-const TABLES: &[&str] = &["collectives", "gemm", "attention", "mla", "moe"];
+const TABLES: &[&str] = &["collectives", "gemm", "attention", "mla", "moe", "launch", "links"];
 
 type Result<T> = std::result::Result<T, CalibrationError>;
 
@@ -80,6 +83,7 @@ fn read(reading: &Reading, yaml_text: &str) -> Result<Calibration> {
     notes.extend(facts.unknown_gpu());
     let source = keys.needed("provenance", "where the numbers come from")?;
     let provenance = provenance(Keys::of("provenance", source, &["source", "licence", "command", "date"])?)?;
+    let (base, lent) = base(keys, &facts)?;
     let per_table = |key| keys.get(key).map(|node| Keys::of(key, node, TABLES)).transpose();
     let (blocks, files) = (per_table("tables")?, per_table("table_files")?);
     let fits = fit::read_all(keys.list("fits", "a list of fits")?)?;
@@ -87,6 +91,7 @@ fn read(reading: &Reading, yaml_text: &str) -> Result<Calibration> {
         name: reading.name.to_owned(),
         facts: Some(facts),
         provenance,
+        base,
         notes,
         tables: Tables {
             collectives: reading.table("collectives", blocks, files)?,
@@ -94,6 +99,9 @@ fn read(reading: &Reading, yaml_text: &str) -> Result<Calibration> {
             attention: reading.table("attention", blocks, files)?,
             mla: reading.table("mla", blocks, files)?,
             moe: reading.table("moe", blocks, files)?,
+            launch: reading.table("launch", blocks, files)?,
+            links: reading.table("links", blocks, files)?,
+            base: lent,
         },
         fits,
     };
@@ -101,6 +109,31 @@ fn read(reading: &Reading, yaml_text: &str) -> Result<Calibration> {
         return Err(CalibrationError::file("the calibration holds neither a table nor a fit"));
     }
     Ok(calibration)
+}
+
+/// The calibration that lends its kernel tables, and those tables. Collectives, launch costs and fits belong to the box
+/// and are not lent.
+fn base(keys: Keys, facts: &BoxFacts) -> Result<(Option<String>, Option<Arc<Tables>>)> {
+    let takes = "the name of a calibration that ships with specplan";
+    let Some(node) = keys.get("base") else { return Ok((None, None)) };
+    let name = text_of(node, "base", takes)?;
+    let Some(lender) = presets::preset(name) else {
+        let names = presets::preset_entries().iter().map(|entry| entry.name);
+        let hint = closest(name, names)
+            .map_or_else(|| format!("it takes {takes}"), |near| format!("did you mean `{near}`?"));
+        return Err(CalibrationError::at(node.place, format!("`base` cannot be `{}`; {hint}", shown(name))));
+    };
+    let gpu = lender.facts.map(|facts| facts.gpu).unwrap_or_default();
+    if gpu != facts.gpu {
+        let message = format!(
+            "`base` is `{name}`, measured on `{gpu}`, and the box has `{}`: kernels of another GPU lend no times",
+            shown(&facts.gpu)
+        );
+        return Err(CalibrationError::at(node.place, message));
+    }
+    let Tables { gemm, attention, mla, moe, .. } = lender.tables;
+    let kernels = Tables { gemm, attention, mla, moe, ..Tables::default() };
+    Ok((Some(name.to_owned()), Some(Arc::new(kernels))))
 }
 
 /// A newer format may have other keys: it is said before they are.

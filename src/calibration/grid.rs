@@ -71,6 +71,11 @@ impl<const D: usize> Grid<D> {
         Self { scales, levels, times }
     }
 
+    /// Positions of the first axis.
+    pub(super) fn first_axis(&self) -> &[f64] {
+        &self.levels[0].positions
+    }
+
     /// The time at a point.
     pub(super) fn at(&self, point: [f64; D]) -> Point {
         self.along(0, 0, self.levels[0].positions.len(), &point)

@@ -36,6 +36,11 @@ impl<K: Ord + Copy, const D: usize> Keyed<K, D> {
         Ok(Self(grids))
     }
 
+    /// All keys with their grids, sorted.
+    pub(super) fn all(&self) -> &[(K, Grid<D>)] {
+        &self.0
+    }
+
     /// The grid of a key.
     pub(super) fn get(&self, key: &K) -> Option<&Grid<D>> {
         self.0.binary_search_by(|(k, _)| k.cmp(key)).ok().map(|at| &self.0[at].1)

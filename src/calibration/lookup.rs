@@ -1,15 +1,21 @@
 //! Looking times up: what the cost model asks.
+//!
+//! Whose rows: those of the server that is asked for, then of others (`words::in_order_of_preference`); for each server
+//! first those of this calibration, then those of its base. Projections call the same libraries whoever issues them, so
+//! for them any row of this box comes before the base. Collectives, launch costs and links are the box's own.
 
 use super::Calibration;
-use super::collectives::{CollectiveCurve, CollectiveKey};
+use super::collectives::{CollectiveCurve, CollectiveKey, Forced};
 use super::fit::Fit;
 use super::grid::Point;
-use super::kernels::MlaWhat;
-use super::words::{Family, Mode};
+use super::kernels::{MlaWhat, Queries};
+use super::launch::{LaunchRow, LaunchWhat};
+use super::links::LinkRow;
+use super::words::{Family, Mode, in_order_of_preference};
 use crate::collective::Transport;
 use crate::model::{KvFormat, WeightFormat};
 use crate::runtime::{CollectiveOp, RuntimeKind};
-use crate::sourced::Source;
+use crate::sourced::{Source, Sourced};
 use crate::units::{Bytes, Seconds};
 
 /// A time from a table or a fit.
@@ -21,11 +27,21 @@ pub struct Lookup {
     pub source: Source,
     /// Whether the table or the range of the fit was left.
     pub extrapolated: bool,
+    /// Whose row it is, where a table of kernels tells servers apart.
+    pub server: Option<RuntimeKind>,
+    /// Whether rows of one request, which share its cache, were looked up as requests of their own.
+    pub unshared: bool,
 }
 
-impl From<Point> for Lookup {
-    fn from(point: Point) -> Self {
-        Self { time: Seconds::new(point.time), source: Source::Measured, extrapolated: point.extrapolated }
+impl Lookup {
+    fn of(point: Point, server: RuntimeKind) -> Self {
+        Self {
+            time: Seconds::new(point.time),
+            source: Source::Measured,
+            extrapolated: point.extrapolated,
+            server: Some(server),
+            unshared: false,
+        }
     }
 }
 
@@ -91,7 +107,7 @@ impl Calibration {
             (Some(curve), Some(fit)) if !curve.covers(bytes) && fit.covers(bytes) => Some(by_fit(fit, bytes)),
             (Some(curve), _) => {
                 let (time, source, extrapolated) = curve.at(bytes);
-                Some(Lookup { time, source, extrapolated })
+                Some(Lookup { time, source, extrapolated, server: None, unshared: false })
             }
             (None, fit) => fit.map(|fit| by_fit(fit, bytes)),
         }
@@ -121,9 +137,23 @@ impl Calibration {
         candidates.clone().find(|fit| fit.covers(bytes)).or_else(|| candidates.next())
     }
 
+    /// One collective with an algorithm and a protocol forced, where rows of exactly that were measured.
+    pub fn collective_forced(
+        &self,
+        server: Option<RuntimeKind>,
+        key: CollectiveKey,
+        forced: Forced,
+        bytes: Bytes,
+    ) -> Option<Lookup> {
+        let table = self.tables.collectives.as_ref()?.get();
+        let (time, source, extrapolated) = table.forced_curve(key, server, forced)?.at(bytes);
+        Some(Lookup { time, source, extrapolated, server: None, unshared: false })
+    }
+
     /// A dense projection, `rows` x k by k x n, weights of the given storage.
     ///
-    /// Measured with the same weights again and again: where they fit in L2 the row is a lower bound.
+    /// Rows of the servers were measured with the same weights again and again: where they fit in L2 the row is a lower
+    /// bound. Those of `cuda` and `pytorch` were measured with weights that no cache held.
     pub fn gemm(
         &self,
         server: RuntimeKind,
@@ -132,38 +162,54 @@ impl Calibration {
         n: u32,
         k: u32,
     ) -> Option<Lookup> {
-        self.tables.gemm.as_ref()?.get().at(server, weights, [rows, n, k]).map(Lookup::from)
+        let servers = in_order_of_preference(server);
+        self.tables.layers(|tables| tables.gemm.as_ref()).find_map(|table| {
+            let of =
+                |server: &RuntimeKind| Some(Lookup::of(table.at(*server, weights, [rows, n, k])?, *server));
+            servers.iter().find_map(of)
+        })
     }
 
-    /// Decode attention of `requests_times_rows` queries over `context` tokens each, heads of one GPU.
+    /// Decode attention of `requests` x `rows` queries over `context` tokens each, heads of one GPU.
     ///
-    /// Measured with one row per request. Rows of one request share their KV, so for several rows the caller
-    /// decides between requests (KV read once) and requests x rows (read for every row).
+    /// Rows of one request share their KV. Where the table knows one row a request alone, each row counts as a request
+    /// ([`Lookup::unshared`]), which reads the cache once a row: an upper bound.
     #[allow(clippy::too_many_arguments)] // The shape of an attention kernel has that many sides.
     pub fn attention(
         &self,
         server: RuntimeKind,
         kv: KvFormat,
-        requests_times_rows: u32,
+        requests: u32,
+        rows: u32,
         heads: u32,
         kv_heads: u32,
         head_dim: u32,
         context: u32,
     ) -> Option<Lookup> {
-        let table = self.tables.attention.as_ref()?.get();
-        table.at(server, kv, requests_times_rows, [heads, kv_heads, head_dim], context).map(Lookup::from)
+        let layers = self.tables.layers(|tables| tables.attention.as_ref());
+        let queries = Queries { requests, rows, context };
+        in_order_of_preference(server).into_iter().find_map(|server| {
+            let of =
+                |(point, as_such): (Point, bool)| Lookup { unshared: !as_such, ..Lookup::of(point, server) };
+            layers
+                .clone()
+                .find_map(|table| table.at(server, kv, [heads, kv_heads, head_dim], queries))
+                .map(of)
+        })
     }
 
-    /// The absorbed MLA kernel alone (latent rank 512, rotary part 64), heads of one GPU.
+    /// The absorbed MLA kernel alone (latent rank 512, rotary part 64), heads of one GPU; rows as for
+    /// [`Self::attention`].
     pub fn mla_kernel(
         &self,
         server: RuntimeKind,
         kv: KvFormat,
-        batch: u32,
+        requests: u32,
+        rows: u32,
         heads: u32,
         context: u32,
     ) -> Option<Lookup> {
-        self.mla(MlaWhat::Kernel, server, None, kv, [heads, batch, context])
+        self.mla(MlaWhat::Kernel, server, None, kv, heads, Queries { requests, rows, context })
     }
 
     /// A whole MLA module with bf16 projections of [`MLA_MODULE_SHAPE`], heads of one GPU: all projections,
@@ -189,7 +235,8 @@ impl Calibration {
         heads: u32,
         context: u32,
     ) -> Option<Lookup> {
-        self.mla(MlaWhat::Module, server, Some(weights), kv, [heads, batch, context])
+        let queries = Queries { requests: batch, rows: 1, context };
+        self.mla(MlaWhat::Module, server, Some(weights), kv, heads, queries)
     }
 
     fn mla(
@@ -198,9 +245,15 @@ impl Calibration {
         server: RuntimeKind,
         weights: Option<WeightFormat>,
         kv: KvFormat,
-        at: [u32; 3],
+        heads: u32,
+        queries: Queries,
     ) -> Option<Lookup> {
-        self.tables.mla.as_ref()?.get().at(what, server, weights, kv, at).map(Lookup::from)
+        let layers = self.tables.layers(|tables| tables.mla.as_ref());
+        in_order_of_preference(server).into_iter().find_map(|server| {
+            let of =
+                |(point, as_such): (Point, bool)| Lookup { unshared: !as_such, ..Lookup::of(point, server) };
+            layers.clone().find_map(|table| table.at(what, server, weights, kv, heads, queries)).map(of)
+        })
     }
 
     /// Routed experts of one layer: `tokens` tokens, `per_token` of `experts` experts each, an expert of whole
@@ -219,9 +272,36 @@ impl Calibration {
         shards: u32,
     ) -> Option<MoeLookup> {
         let shape = [hidden, width, per_token, experts];
-        let point = self.tables.moe.as_ref()?.get().at(server, weights, shape, [shards, tokens])?;
+        let layers = self.tables.layers(|tables| tables.moe.as_ref());
+        let lookup = in_order_of_preference(server).into_iter().find_map(|server| {
+            let point =
+                layers.clone().find_map(|table| table.at(server, weights, shape, [shards, tokens]))?;
+            Some(Lookup::of(point, server))
+        })?;
         let distinct_assumed = (f64::from(tokens) * f64::from(per_token)).min(f64::from(experts));
-        Some(MoeLookup { lookup: point.into(), distinct_assumed })
+        Some(MoeLookup { lookup, distinct_assumed })
+    }
+
+    /// A cost of launching, as the table `launch` has it: host costs of this server alone, others in the order of the
+    /// module. `op` is the word of the table, empty for rows that name none; `size` is what the rows state.
+    pub fn launch(
+        &self,
+        server: RuntimeKind,
+        what: LaunchWhat,
+        op: &str,
+        size: Bytes,
+    ) -> Option<Sourced<Seconds>> {
+        self.tables.launch.as_ref()?.get().at(server, what, op, size)
+    }
+
+    /// Every row of the table `launch`.
+    pub fn launch_rows(&self) -> &[LaunchRow] {
+        self.tables.launch.as_ref().map_or(&[], |table| table.get().rows())
+    }
+
+    /// Every row of the table `links`.
+    pub fn link_rows(&self) -> &[LinkRow] {
+        self.tables.links.as_ref().map_or(&[], |table| table.get().rows())
     }
 
     /// All curves of collectives, for validation and plots.
@@ -231,5 +311,6 @@ impl Calibration {
 }
 
 fn by_fit(fit: &Fit, bytes: Bytes) -> Lookup {
-    Lookup { time: fit.time(bytes), source: fit.source, extrapolated: !fit.covers(bytes) }
+    let extrapolated = !fit.covers(bytes);
+    Lookup { time: fit.time(bytes), source: fit.source, extrapolated, server: None, unshared: false }
 }

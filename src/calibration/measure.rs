@@ -6,10 +6,16 @@
 //! threads of that one child. What NCCL reads once, its NCCL_* variables, is the environment of the child.
 //! A [`Meter`] does the measuring; [`gpu`] is the real one.
 
+pub mod child;
+pub mod drive;
 mod ffi;
 pub mod gpu;
+pub mod journal;
+pub mod plan;
 pub mod reply;
+pub mod synthetic;
 pub mod task;
+pub mod worker;
 
 pub use reply::{Check, Failure, FailureKind, GpuInfo, Inspection, Measured, Outcome, Reply};
 pub use task::{CollectiveTask, End, GemmShape, LaunchKind, LinkKind, Request, SmallKind, Task};
@@ -33,4 +39,9 @@ pub trait Meter {
     /// # Errors
     /// Each [`FailureKind`] but timeout, crashed and garbled, which the parent finds.
     fn measure(&mut self, request: &Request) -> Result<Measured, Failure>;
+
+    /// What stands on standard output instead of the answer to a request: faults that tests inject.
+    fn spoil(&self, _request: &Request) -> Option<&'static str> {
+        None
+    }
 }

@@ -71,6 +71,12 @@ pub fn preset(name: &str) -> Option<Calibration> {
     Some(preset.loaded.get_or_init(load).clone())
 }
 
+/// The calibration whose kernel tables a box of such GPUs may lie over: that of one such GPU alone.
+pub fn base_for(gpu: &str) -> Option<&'static str> {
+    let of = |entry: &PresetEntry| entry.name.strip_suffix("-x1").is_some_and(|name| name == gpu);
+    ENTRIES.iter().find(|entry| of(entry)).map(|entry| entry.name)
+}
+
 macro_rules! side_files {
     ($($path:literal),+ $(,)?) => {
         /// A table that ships with specplan, by the name that calibration files use.

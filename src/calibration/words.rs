@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::collective::{Backend, Transport};
+use crate::collective::{Algorithm, Backend, Protocol, Transport};
 use crate::model::{KvFormat, WeightFormat};
 use crate::runtime::{CollectiveOp, Execution, RuntimeKind};
 use crate::sourced::Source;
@@ -116,6 +116,14 @@ words!(Mode, "stream, graph or eager",
 words!(Transport, "nvlink, p2p or shm",
     "nvlink" => Self::Nvlink, "p2p" => Self::P2p, "shm" => Self::Shm);
 
+words!(Algorithm, "ring, tree, nvls, one-shot, two-shot, recursive-doubling, halving-doubling or binomial",
+    "ring" => Self::Ring, "tree" => Self::Tree, "nvls" => Self::Nvls, "one-shot" => Self::OneShot,
+    "two-shot" => Self::TwoShot, "recursive-doubling" => Self::RecursiveDoubling,
+    "halving-doubling" => Self::HalvingDoubling, "binomial" => Self::Binomial);
+
+words!(Protocol, "LL, LL128 or Simple",
+    "LL" => Self::Ll, "LL128" => Self::Ll128, "Simple" => Self::Simple);
+
 words!(Source, "measured, fitted or assumed",
     "measured" => Self::Measured, "fitted" => Self::Fitted, "assumed" => Self::Assumed);
 
@@ -130,13 +138,14 @@ pub(super) const fn as_keyed(weights: WeightFormat) -> WeightFormat {
     }
 }
 
-/// Whose rows to look at, in order: the server's own, then those of the servers, then of bare frameworks.
+/// Whose rows to look at, in order: the server's own, then those of the servers, then of bare frameworks. Plain CUDA
+/// calls the same libraries as PyTorch and vLLM.
 pub(super) fn in_order_of_preference(server: RuntimeKind) -> [RuntimeKind; 4] {
     use RuntimeKind::{Cuda, Pytorch, Sglang, Vllm};
     match server {
         Sglang => [Sglang, Vllm, Pytorch, Cuda],
         Vllm => [Vllm, Sglang, Pytorch, Cuda],
         Pytorch => [Pytorch, Vllm, Sglang, Cuda],
-        Cuda => [Cuda, Pytorch, Sglang, Vllm],
+        Cuda => [Cuda, Pytorch, Vllm, Sglang],
     }
 }

@@ -83,7 +83,7 @@ impl PricedPass {
             }
         }
         if self.waiting() > Seconds::ZERO {
-            let source = Source::Assumed;
+            let source = self.host_source;
             rows[Share::Waiting as usize] =
                 Some(PartTime { share: Share::Waiting, count: 1, time: self.waiting(), source });
         }

@@ -2,7 +2,8 @@
 //!
 //! The server's and NCCL's rules choose backend, algorithm, protocol and transport (`collective::choose`); the
 //! time comes from the calibration's table of that backend if the box would choose the same without the user's
-//! settings (a table times what was chosen when it was measured), else from `collective::model_time`.
+//! settings (a table times what was chosen when it was measured), else from rows with that choice forced, else from
+//! `collective::model_time`.
 //!
 //! Rows timed one framework call at a time are `max(host issue, GPU)` and never serve as GPU time: eager passes
 //! take the rows of back-to-back calls, and what the host costs comes from the runtime profile.
@@ -10,7 +11,7 @@
 use super::pass::{Bound, Exchange};
 use super::price::Pricing;
 use super::roofline::Cost;
-use crate::calibration::{CollectiveKey, Family, Lookup, Mode};
+use crate::calibration::{CollectiveKey, Family, Forced, Lookup, Mode};
 use crate::collective::{Backend, Choice, NcclSettings, Policy, Request, choose, choose_with, model_time};
 use crate::runtime::{CollectiveOp, Execution};
 use crate::sourced::{Source, Sourced};
@@ -41,7 +42,8 @@ impl<'a> Collectives<'a> {
         let with = self.with;
         let request = Request { op, ranks, bytes, execution: with.execution };
         let choice = choose_with(with.hardware, with.runtime.kind, with.policy, &self.settings, request);
-        let measured = self.is_as_measured(choice, request).then(|| table(choice, request, with)).flatten();
+        let as_measured = self.is_as_measured(choice, request);
+        let measured = if as_measured { table(choice, request, with) } else { forced(choice, request, with) };
         let cost = match measured {
             Some(row) => Cost { bound: Bound::Communication, ..Cost::from(row) },
             None => modelled(choice, request, with),
@@ -66,14 +68,28 @@ impl<'a> Collectives<'a> {
 /// Rows measured inside graphs for a graph, back to back for eager; each stands in for the other, and the fits of
 /// the calibration for both.
 fn table(choice: Choice, request: Request, with: &Pricing) -> Option<Lookup> {
+    let (key, bytes) = key(choice, request, with);
+    with.calibration.collective_by(Some(with.runtime.kind), key, bytes)
+}
+
+fn key(choice: Choice, request: Request, with: &Pricing) -> (CollectiveKey, Bytes) {
     let mode = match with.execution {
         Execution::Graph => Mode::Graph,
         Execution::Eager => Mode::Stream,
     };
     let Request { op, ranks, bytes, .. } = request;
     let family = Family::from(choice.backend);
-    let key = CollectiveKey { op, ranks, family, mode, transport: choice.transport };
-    with.calibration.collective_by(Some(with.runtime.kind), key, bytes)
+    (CollectiveKey { op, ranks, family, mode, transport: choice.transport }, bytes)
+}
+
+/// Rows that were measured with the algorithm and protocol of the choice forced, or with its protocol alone.
+fn forced(choice: Choice, request: Request, with: &Pricing) -> Option<Lookup> {
+    let (algorithm, protocol) = (Some(choice.algorithm), choice.protocol);
+    let candidates = [Forced { algorithm, protocol }, Forced { algorithm: None, protocol }];
+    candidates.into_iter().filter(|forced| forced.protocol.is_some()).find_map(|forced| {
+        let (key, bytes) = key(choice, request, with);
+        with.calibration.collective_forced(Some(with.runtime.kind), key, forced, bytes)
+    })
 }
 
 fn modelled(choice: Choice, request: Request, with: &Pricing) -> Cost {

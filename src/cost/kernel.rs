@@ -1,8 +1,9 @@
 //! GPU time of one compute operation: measured kernel tables first, the roofline last.
 //!
-//! * Projections: the table of the server, corrected for L2 ([`Roofline::beyond_l2`]).
-//! * Attention: kernel time of a batch of requests x rows. Where one request has several rows, the tables time
-//!   that many requests instead, which reads the KV cache once per row: an upper bound, marked extrapolated.
+//! * Projections: the table of the server, corrected for L2 ([`Roofline::beyond_l2`]) unless no cache held its weights.
+//! * Attention: kernel time of a batch of requests x rows. Where one request has several rows and the table does not, the
+//!   tables time that many requests instead, which reads the KV cache once per row: an upper bound, marked extrapolated.
+//! * Small operations: rows `small-kernel` of the table `launch`, by the label of the operation, its class, or any.
 //! * Experts: the `balanced` rows of the tables touch min(T·K, E) distinct experts; real tokens share experts. So
 //!   the table is read at the number of tokens T' = distinct / K that touches the expected number, and what more
 //!   tokens cost at full coverage (T > E / K) is added from the rows beyond.
@@ -10,11 +11,12 @@
 //! Where a server has no rows for a kind of kernel, those of another serve (`calibration`): projections call the same
 //! libraries. vLLM's latent attention is held below its own module besides.
 
+use super::launch;
 use super::module::REPLAY;
 use super::price::Pricing;
 use super::roofline::{Cost, Demand, Roofline, demand};
 use crate::calibration::{Lookup, MLA_MODULE_SHAPE};
-use crate::forward::OpKind;
+use crate::forward::{Op, OpKind};
 use crate::model::{KvFormat, WeightFormat};
 use crate::runtime::RuntimeKind;
 use crate::units::Seconds;
@@ -22,37 +24,57 @@ use crate::units::Seconds;
 use super::pass::Bound;
 
 /// The time of a compute operation; none for a collective.
-pub(super) fn cost(kind: &OpKind, with: &Pricing, roofline: &Roofline) -> Option<Cost> {
+pub(super) fn cost(op: &Op, with: &Pricing, roofline: &Roofline) -> Option<Cost> {
+    let kind = &op.kind;
     let demand = demand(kind)?;
-    let server = tables_of(with.runtime.kind);
+    let server = with.runtime.kind;
     let measured = match *kind {
         OpKind::Gemm { rows, n, k, weights } => with
             .calibration
             .gemm(server, weights, rows, n, k)
-            .map(|row| roofline.beyond_l2(row.into(), &demand)),
+            .map(|row| beyond_l2(row.into(), row.server, &demand, roofline)),
         OpKind::Attention { requests, rows, context, heads, kv_heads, head_dim, kv } => {
             per_cache_width(kv, |kv| {
-                with.calibration.attention(server, kv, requests * rows, heads, kv_heads, head_dim, context)
+                with.calibration.attention(server, kv, requests, rows, heads, kv_heads, head_dim, context)
             })
-            .map(|cost| shared_cache(cost, rows))
+            .map(Cost::from)
         }
         OpKind::MlaAttention { requests, rows, context, heads, kv_lora: 512, rope: 64, kv } => {
-            let batch = requests * rows;
-            per_cache_width(kv, |kv| with.calibration.mla_kernel(server, kv, batch, heads, context))
-                .map(|row| within_module(row, [heads, batch, context], with))
-                .map(|cost| shared_cache(cost, rows))
+            per_cache_width(kv, |kv| with.calibration.mla_kernel(server, kv, requests, rows, heads, context))
+                .map(|row| within_module(row, [heads, requests * rows, context], with))
         }
-        OpKind::Experts { .. } => experts(kind, with).map(|row| roofline.beyond_l2(row, &demand)),
+        OpKind::Experts { .. } => {
+            experts(kind, with).map(|(row, server)| beyond_l2(row, server, &demand, roofline))
+        }
+        OpKind::Elementwise { bytes } => launch::small(op.label, bytes, with),
         _ => None,
     };
     Some(measured.unwrap_or_else(|| roofline.time(&demand)))
 }
 
+/// Corrects rows of the public tables for weights found in L2; `cuda` and `pytorch` rows were measured beyond it.
+pub(super) fn beyond_l2(
+    row: Cost,
+    server: Option<RuntimeKind>,
+    demand: &Demand,
+    roofline: &Roofline,
+) -> Cost {
+    if server.is_some_and(is_measured_here) { row } else { roofline.beyond_l2(row, demand) }
+}
+
+/// Whether a server's rows are those of specplan's own measurements: weights rotated through more than L2, small
+/// operations around a kernel apart.
+pub(super) const fn is_measured_here(server: RuntimeKind) -> bool {
+    matches!(server, RuntimeKind::Pytorch | RuntimeKind::Cuda)
+}
+
 /// A latent-attention kernel of vLLM takes no longer than vLLM's whole module less the module's projections. The
 /// tables hold no kernel rows of vLLM, and those of SGLang, taken instead, split a short cache otherwise: with 64
 /// heads and 128 requests they take twice as long as that.
-fn within_module(row: Cost, [heads, batch, context]: [u32; 3], with: &Pricing) -> Cost {
-    if tables_of(with.runtime.kind) != RuntimeKind::Vllm {
+fn within_module(row: Lookup, [heads, batch, context]: [u32; 3], with: &Pricing) -> Cost {
+    let of_this_box = row.server.is_some_and(is_measured_here);
+    let row = Cost::from(row);
+    if of_this_box || tables_of(with.runtime.kind) != RuntimeKind::Vllm {
         return row;
     }
     match module_less_projections(heads, batch, context, with) {
@@ -81,11 +103,10 @@ fn module_less_projections(heads: u32, batch: u32, context: u32, with: &Pricing)
 
 /// The smallest kernel that the tables hold, one row through a 32 x 32 matrix: launch and latency, hardly work.
 pub(super) fn smallest(with: &Pricing) -> Option<Seconds> {
-    let server = tables_of(with.runtime.kind);
-    with.calibration.gemm(server, WeightFormat::Bf16, 1, 32, 32).map(|row| row.time)
+    with.calibration.gemm(with.runtime.kind, WeightFormat::Bf16, 1, 32, 32).map(|row| row.time)
 }
 
-/// The server whose tables time a runtime's kernels: plain PyTorch and CUDA call the same cuBLAS as vLLM.
+/// The server whose public tables time a runtime's kernels: plain PyTorch and CUDA call the same cuBLAS as vLLM.
 pub(super) const fn tables_of(kind: RuntimeKind) -> RuntimeKind {
     match kind {
         RuntimeKind::Sglang => RuntimeKind::Sglang,
@@ -94,11 +115,11 @@ pub(super) const fn tables_of(kind: RuntimeKind) -> RuntimeKind {
 }
 
 /// A look-up for a cache width, or else for bf16, whose reads are an upper bound for the narrower ones.
-pub(super) fn per_cache_width(kv: KvFormat, look_up: impl Fn(KvFormat) -> Option<Lookup>) -> Option<Cost> {
-    let exact = look_up(kv).filter(|row| !row.extrapolated).map(Cost::from);
+pub(super) fn per_cache_width(kv: KvFormat, look_up: impl Fn(KvFormat) -> Option<Lookup>) -> Option<Lookup> {
+    let exact = look_up(kv).filter(|row| !row.extrapolated);
     exact.or_else(|| {
-        let row = Cost::from(look_up(KvFormat::Bf16)?);
-        Some(Cost { extrapolated: row.extrapolated || kv != KvFormat::Bf16, ..row })
+        let row = look_up(KvFormat::Bf16)?;
+        Some(Lookup { extrapolated: row.extrapolated || kv != KvFormat::Bf16, ..row })
     })
 }
 
@@ -107,15 +128,23 @@ pub(super) fn shared_cache(cost: Cost, rows: u32) -> Cost {
     Cost { extrapolated: cost.extrapolated || rows > 1, ..cost }
 }
 
-/// Routed experts, from the tables at the expected number of distinct experts.
-pub(super) fn experts(kind: &OpKind, with: &Pricing) -> Option<Cost> {
+/// Routed experts, from the tables at the expected number of distinct experts, and whose rows they are.
+pub(super) fn experts(kind: &OpKind, with: &Pricing) -> Option<(Cost, Option<RuntimeKind>)> {
     let OpKind::Experts { tokens, hidden, width, shards, experts, per_token, distinct, weights, .. } = *kind
     else {
         return None;
     };
-    let server = tables_of(with.runtime.kind);
     let at = |tokens: u32| {
-        let row = with.calibration.moe(server, weights, tokens, hidden, width, per_token, experts, shards);
+        let row = with.calibration.moe(
+            with.runtime.kind,
+            weights,
+            tokens,
+            hidden,
+            width,
+            per_token,
+            experts,
+            shards,
+        );
         row.map(|row| row.lookup)
     };
     let equivalent = (distinct / f64::from(per_token)).max(1.0);
@@ -128,10 +157,10 @@ pub(super) fn experts(kind: &OpKind, with: &Pricing) -> Option<Cost> {
         time = row.time * (1.0 - share) + above.time * share;
     }
     time += beyond_coverage(tokens, experts, per_token, at)?;
-    if server == RuntimeKind::Vllm {
+    if tables_of(with.runtime.kind) == RuntimeKind::Vllm && !row.server.is_some_and(is_measured_here) {
         time = (time - REPLAY).max(Seconds::ZERO);
     }
-    Some(Cost { time, ..Cost::from(row) })
+    Some((Cost { time, ..Cost::from(row) }, row.server))
 }
 
 /// What `tokens` cost over the fewest that touch every expert.
@@ -150,7 +179,8 @@ fn beyond_coverage(
 
 impl From<Lookup> for Cost {
     fn from(row: Lookup) -> Self {
-        Self { time: row.time, bound: Bound::Table, source: row.source, extrapolated: row.extrapolated }
+        let extrapolated = row.extrapolated || row.unshared;
+        Self { time: row.time, bound: Bound::Table, source: row.source, extrapolated }
     }
 }
 

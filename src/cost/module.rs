@@ -9,7 +9,7 @@
 //! Both were replayed one module a graph (`repeat_n=1`), so a row contains the launch of a graph, [`REPLAY`], which
 //! is taken off. Weights were read from L2 where they fit; [`Roofline::beyond_l2`] holds for modules too.
 
-use super::kernel::{self, is_plain, per_cache_width, shared_cache, tables_of};
+use super::kernel::{self, is_measured_here, is_plain, per_cache_width, shared_cache, tables_of};
 use super::price::Pricing;
 use super::roofline::{Cost, Demand, Roofline, demand, kernels};
 use crate::calibration::Lookup;
@@ -55,7 +55,11 @@ pub(super) fn at(ops: &[Op], with: &Pricing, roofline: &Roofline) -> Option<Modu
 fn experts(ops: &[Op], with: &Pricing, roofline: &Roofline) -> Option<Module> {
     let [Op { label: "topk", kind: select, .. }, Op { kind, label, .. }, ..] = ops else { return None };
     let demand = demand(kind)?;
-    let cost = roofline.beyond_l2(kernel::experts(kind, with)?, &demand);
+    let (row, server) = kernel::experts(kind, with)?;
+    if server.is_some_and(is_measured_here) {
+        return None;
+    }
+    let cost = roofline.beyond_l2(row, &demand);
     Some(Module { label, length: 2, kernels: demand.kernels + kernels(select), cost })
 }
 
@@ -76,7 +80,8 @@ fn attention(ops: &[Op], with: &Pricing, roofline: &Roofline) -> Option<Module> 
         let server = tables_of(with.runtime.kind);
         with.calibration.mla_module(server, kv, requests * rows, heads, context)
     };
-    let row = narrowed(kv, per_cache_width(kv, |kv| look_up(kv, heads))?, |kv| look_up(kv, 1));
+    let row = per_cache_width(kv, |kv| look_up(kv, heads))?;
+    let row = narrowed(kv, row.into(), |kv| look_up(kv, 1));
     let alone = Cost { time: (row.time - REPLAY).max(Seconds::ZERO), ..shared_cache(row, rows) };
     Some(Module {
         label: "attention module",

@@ -32,6 +32,8 @@ pub struct PricedOp {
     pub device: Seconds,
     /// Host time to issue it in eager mode, rounded to picoseconds.
     pub issue: Seconds,
+    /// The measured host time of this operation, with its range; none: the runtime's figure for a kernel or collective.
+    pub issue_measured: Option<Sourced<Seconds>>,
     /// Kernels it launches (for issue cost and graph nodes).
     pub kernels: u32,
     /// Where `device` came from.
@@ -88,6 +90,8 @@ pub struct PricedPass {
     pub sequence: Vec<Run>,
     /// Host time before the first operation can start: graph launch, or nothing in eager mode.
     pub launch: Seconds,
+    /// Where the times of the host came from: issue in eager mode, the launch of a graph.
+    pub host_source: Source,
     /// From the start of issue to the end of the last operation; the spread comes from the runtime profile.
     pub time: Sourced<Seconds>,
     /// Sum of all operations' GPU times: what the pass would take if the host were infinitely fast.

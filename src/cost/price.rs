@@ -2,6 +2,7 @@
 
 use super::communication::Collectives;
 use super::kernel::{self, overlapped};
+use super::launch;
 use super::module;
 use super::pass::{CollectiveTotal, Exchange, PricedBlock, PricedOp, PricedPass};
 use super::race::{Race, race};
@@ -52,13 +53,16 @@ pub fn price(pass: &ForwardPass, with: &Pricing) -> PricedPass {
         race(&blocks, &pass.sequence, with.execution, launch, |op| variant.times(op)).total
     };
     let (source, extrapolated) = weakest(&blocks);
-    let time = Sourced { extrapolated, ..Sourced::new(middle.total, total_source(source, &middle, with)) };
+    let host_source = host_source(&blocks, with);
+    let source = total_source(source, host_source, &middle, with);
+    let time = Sourced { extrapolated, ..Sourced::new(middle.total, source) };
     PricedPass {
         kind: pass.kind,
         batch: pass.batch,
         execution: with.execution,
         sequence: pass.sequence.clone(),
         launch,
+        host_source,
         time: time.with_spread(at(End::Low), at(End::High)),
         device_time: middle.device,
         issue_time: middle.issue,
@@ -68,13 +72,26 @@ pub fn price(pass: &ForwardPass, with: &Pricing) -> PricedPass {
 }
 
 /// The weakest source of the operations, and the host's where the host set the time.
-fn total_source(ops: Source, race: &Race, with: &Pricing) -> Source {
+fn total_source(ops: Source, host: Source, race: &Race, with: &Pricing) -> Source {
     match with.execution {
-        Execution::Eager if race.waiting() > Seconds::ZERO => {
-            ops.combine(with.runtime.issue_kernel.source).combine(with.runtime.issue_collective.source)
-        }
+        Execution::Eager if race.waiting() > Seconds::ZERO => ops.combine(host),
         _ => ops,
     }
+}
+
+/// The weakest source of the host times.
+fn host_source(blocks: &[PricedBlock], with: &Pricing) -> Source {
+    let runtime = with.runtime;
+    if with.execution == Execution::Graph {
+        return runtime.graph_launch.source;
+    }
+    let of = |op: &PricedOp| match op.issue_measured {
+        Some(issue) => issue.source,
+        None if op.is_collective() => runtime.issue_collective.source,
+        None => runtime.issue_kernel.source,
+    };
+    let sources = blocks.iter().flat_map(|block| &block.ops).map(of);
+    sources.reduce(Source::combine).unwrap_or(runtime.issue_kernel.source)
 }
 
 /// What all operations of a pass are priced with.
@@ -93,10 +110,10 @@ impl Pricer<'_> {
         while let [op, after @ ..] = rest {
             if let Some(module) = module::at(rest, self.with, &self.roofline) {
                 let whole = Op { label: module.label, ..*op };
-                ops.push(priced(whole, module.kernels, (module.cost, None), &self.host));
+                ops.push(self.priced(whole, module.kernels, (module.cost, None)));
                 rest = &rest[module.length..];
             } else {
-                ops.push(priced(*op, kernels(&op.kind), self.cost(op, routed), &self.host));
+                ops.push(self.priced(*op, kernels(&op.kind), self.cost(op, routed)));
                 rest = after;
             }
         }
@@ -112,8 +129,26 @@ impl Pricer<'_> {
         {
             return (overlapped(&demand, &self.roofline), None);
         }
-        let cost = kernel::cost(&op.kind, self.with, &self.roofline);
+        let cost = kernel::cost(op, self.with, &self.roofline);
         (cost.expect("all but collectives have a kernel cost"), None)
+    }
+
+    fn priced(&self, op: Op, kernels: u32, (cost, exchange): (Cost, Option<Exchange>)) -> PricedOp {
+        let measured = launch::issue(&op, self.with);
+        let issue =
+            measured.map_or_else(|| self.host.issue(op.is_collective(), kernels), |issue| issue.value);
+        PricedOp {
+            label: op.label,
+            part: op.part,
+            device: cost.time.to_picosecond(),
+            issue: issue.to_picosecond(),
+            issue_measured: measured,
+            kernels,
+            source: cost.source,
+            extrapolated: cost.extrapolated,
+            bound: cost.bound,
+            exchange,
+        }
     }
 }
 
@@ -133,20 +168,6 @@ fn runs_beside(op: &Op, routed: bool, with: &Pricing) -> bool {
         ("shared_act", _) => routed,
         ("kv_a_norm", _) => true,
         _ => false,
-    }
-}
-
-fn priced(op: Op, kernels: u32, (cost, exchange): (Cost, Option<Exchange>), host: &Variant) -> PricedOp {
-    PricedOp {
-        label: op.label,
-        part: op.part,
-        device: cost.time.to_picosecond(),
-        issue: host.issue(op.is_collective(), kernels).to_picosecond(),
-        kernels,
-        source: cost.source,
-        extrapolated: cost.extrapolated,
-        bound: cost.bound,
-        exchange,
     }
 }
 

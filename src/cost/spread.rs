@@ -60,6 +60,7 @@ pub(super) struct Variant {
     floor_factor: f64,
     kernel_factor: f64,
     collective_factor: f64,
+    end: End,
 }
 
 impl Variant {
@@ -90,6 +91,7 @@ impl Variant {
             floor_factor: 1.0,
             kernel_factor: 1.0,
             collective_factor: 1.0,
+            end,
         }
     }
 
@@ -100,7 +102,11 @@ impl Variant {
             Bound::Communication => self.collective_factor,
             Bound::Table | Bound::Memory | Bound::Compute => self.kernel_factor,
         };
-        (self.issue(op.is_collective(), op.kernels), op.device * factor)
+        let issue = match op.issue_measured {
+            Some(issue) => self.end.of(issue),
+            None => self.issue(op.is_collective(), op.kernels),
+        };
+        (issue, op.device * factor)
     }
 
     /// Host time of an operation in eager mode.

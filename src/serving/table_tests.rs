@@ -94,6 +94,7 @@ fn broken_tables_are_errors() {
 fn cycle(batch: u32, context: u32, verify: f64) -> Cycle {
     let sourced = |t: f64| Sourced::new(ms(t), Source::Roofline);
     let pass = |kind, rows, time: f64| PricedPass {
+        host_source: Source::Assumed,
         kind,
         batch: Batch { requests: batch, rows, context },
         execution: Execution::Graph,

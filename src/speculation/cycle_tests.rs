@@ -9,6 +9,7 @@ fn ms(t: f64) -> Sourced<Seconds> {
 
 fn pass(kind: PassKind, execution: Execution, time: f64, issue: f64) -> PricedPass {
     PricedPass {
+        host_source: Source::Assumed,
         kind,
         batch: Batch { requests: 4, rows: 3, context: 0 },
         execution,

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::calibration::{Family, Mode};
 use crate::collective::Transport;
-use crate::runtime::CollectiveOp;
+use crate::model::WeightFormat;
+use crate::runtime::{CollectiveOp, RuntimeKind};
 use crate::units::Bytes;
 
 const HEAD: &str = "format: specplan-calibration/1\n\
@@ -32,6 +33,46 @@ fn a_block_and_a_file_are_read() {
     assert!((found.unwrap().time.us() - 24.2).abs() < 1e-9);
     let eager = calibration.collective(op, 8, Family::Nccl, Mode::Eager, transport, Bytes::new(1024.0));
     assert_eq!(eager, None);
+}
+
+/// Own rows come first, those of the base where this file has none for a kernel; collectives are not lent.
+#[test]
+fn a_base_lends_its_kernels_and_nothing_else() {
+    let head = "format: specplan-calibration/1\nbox: { gpu: h200, count: 2 }\n\
+        provenance: { source: a test, licence: none }\nbase: h200-x2-shm\n";
+    let yaml = format!(
+        "{head}tables:\n  gemm: |\n    server,weights,n,k,rows,median_us\n    cuda,bf16,64,64,1,2.25\n"
+    );
+    let mine = parse("mine.yaml", &yaml, &none).unwrap();
+    let lender = presets::preset("h200-x2-shm").unwrap();
+    assert_eq!(mine.base.as_deref(), Some("h200-x2-shm"));
+    assert_eq!(mine.tables.names().collect::<Vec<_>>(), ["gemm"]);
+    let (vllm, bf16) = (RuntimeKind::Vllm, WeightFormat::Bf16);
+    let own = mine.gemm(vllm, bf16, 1, 64, 64).unwrap();
+    assert_eq!((own.time.us(), own.server), (2.25, Some(RuntimeKind::Cuda)));
+    let lent = mine.moe(vllm, bf16, 4, 2048, 768, 8, 128, 1).unwrap();
+    assert_eq!(lent, lender.moe(vllm, bf16, 4, 2048, 768, 8, 128, 1).unwrap());
+    assert!(lender.collective_curves().len() > 1 && mine.collective_curves().is_empty());
+}
+
+#[test]
+fn a_base_must_be_known_and_of_the_same_gpu() {
+    let head = |base: &str| format!("{HEAD}base: {base}\ntables: {{ launch: 'server,what,median_us' }}\n");
+    assert_eq!(
+        message(&head("h20-x1")),
+        "line 4, column 7: `base` cannot be `h20-x1`; did you mean `h200-x1`?"
+    );
+    assert_eq!(
+        message(&head("h200-x1")),
+        "line 4, column 7: `base` is `h200-x1`, measured on `h200`, and the box has `rtx-pro-6000`: kernels of another \
+         GPU lend no times"
+    );
+    assert_eq!(message(&head("rtx-pro-6000-x1")), "table `launch`, line 1: it has a header and no rows");
+    for gpu in ["h200", "l40s", "rtx-pro-6000"] {
+        let base = presets::base_for(gpu).unwrap();
+        assert_eq!(presets::preset(base).unwrap().facts.unwrap().gpu, gpu);
+    }
+    assert_eq!(presets::base_for("rtx-4090"), None);
 }
 
 #[test]
@@ -100,7 +141,7 @@ fn keys_and_values_are_checked_with_their_place() {
         ),
         (
             "[]".to_owned(),
-            "line 1, column 1: a calibration takes the keys format, box, provenance, notes, tables, table_files, fits, not a list",
+            "line 1, column 1: a calibration takes the keys format, box, provenance, base, notes, tables, table_files, fits, not a list",
         ),
         (format!("{HEAD}tabels: {{}}\n"), "line 4, column 1: unknown key `tabels`; did you mean `tables`?"),
         (format!("{HEAD}box: {{}}\n"), "line 4, column 1: the key `box` stands twice, first in line 2"),
@@ -149,7 +190,7 @@ fn keys_and_values_are_checked_with_their_place() {
         ),
         (
             format!("{HEAD}tables: 3\n"),
-            "line 4, column 9: `tables` takes the keys collectives, gemm, attention, mla, moe, not `3`",
+            "line 4, column 9: `tables` takes the keys collectives, gemm, attention, mla, moe, launch, links, not `3`",
         ),
         (
             format!("{HEAD}table_files: {{ gemm: ../g.csv }}\n"),

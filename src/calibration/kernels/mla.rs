@@ -1,14 +1,16 @@
 //! Absorbed multi-head latent attention in decode: the kernel alone, and the whole module with its projections.
 //!
-//! Axes heads (of one GPU), batch (requests, or requests x rows), context; all linear. The latent cache has
-//! rank 512 and a rotary part of 64, as in DeepSeek-V3 and Kimi-K2.
+//! Axes rows (of a request, which share its cache), heads (of one GPU), batch (requests), context; all linear. Where no
+//! row of a key has several rows a request, requests x rows stand for the batch. The latent cache has rank 512 and a
+//! rotary part of 64, as in DeepSeek-V3 and Kimi-K2.
 
 use crate::calibration::block::{Column, for_each_row, optional, required};
 use crate::calibration::error::TableError;
 use crate::calibration::grid::{Point, Scale};
+use crate::calibration::kernels::attention::{Queries, rows_of};
 use crate::calibration::keyed::{Entry, Keyed};
 use crate::calibration::lazy::Decode;
-use crate::calibration::words::{Word, as_keyed, in_order_of_preference};
+use crate::calibration::words::{Word, as_keyed};
 use crate::model::{KvFormat, WeightFormat};
 use crate::runtime::RuntimeKind;
 
@@ -24,6 +26,7 @@ const COLUMNS: &[Column] = &[
     optional("p10_us"),
     optional("p90_us"),
     optional("samples"),
+    optional("rows"),
 ];
 
 /// What was timed.
@@ -45,7 +48,7 @@ type Key = (What, RuntimeKind, Option<WeightFormat>, KvFormat);
 
 /// Measured latent attention.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::calibration) struct MlaTable(Keyed<Key, 3>);
+pub(in crate::calibration) struct MlaTable(Keyed<Key, 4>);
 
 impl Decode for MlaTable {
     fn decode(text: &str) -> Result<Self, TableError> {
@@ -59,29 +62,30 @@ impl Decode for MlaTable {
             }
             entries.push(Entry {
                 key: (what, row.word(1)?, weights, row.word(3)?),
-                at: [row.count(4)?, row.count(5)?, row.count(6)?],
+                at: [rows_of(row, 11)?, row.count(4)?, row.count(5)?, row.count(6)?],
                 time: row.microseconds(7)?,
                 line: row.line,
             });
             Ok(())
         })?;
-        Keyed::new([Scale::Linear; 3], entries).map(Self)
+        Keyed::new([Scale::Linear; 4], entries).map(Self)
     }
 }
 
 impl MlaTable {
-    /// None where no server was measured with that cache and those projections.
+    /// None where this server was not measured with that cache and those projections; with the time whether rows of one
+    /// request were measured as such.
     pub(in crate::calibration) fn at(
         &self,
         what: What,
         server: RuntimeKind,
         weights: Option<WeightFormat>,
         kv: KvFormat,
-        [heads, batch, context]: [u32; 3],
-    ) -> Option<Point> {
-        let weights = weights.map(as_keyed);
-        let key = |server| (what, server, weights, kv);
-        let grid = in_order_of_preference(server).into_iter().find_map(|s| self.0.get(&key(s)))?;
-        Some(grid.at([f64::from(heads), f64::from(batch), f64::from(context)]))
+        heads: u32,
+        queries: Queries,
+    ) -> Option<(Point, bool)> {
+        let grid = self.0.get(&(what, server, weights.map(as_keyed), kv))?;
+        let ([rows, batch], as_such) = queries.along(grid.first_axis());
+        Some((grid.at([rows, f64::from(heads), batch, f64::from(queries.context)]), as_such))
     }
 }

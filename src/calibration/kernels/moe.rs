@@ -9,7 +9,7 @@ use crate::calibration::error::TableError;
 use crate::calibration::grid::{Point, Scale};
 use crate::calibration::keyed::{Entry, Keyed};
 use crate::calibration::lazy::Decode;
-use crate::calibration::words::{as_keyed, in_order_of_preference};
+use crate::calibration::words::as_keyed;
 use crate::model::WeightFormat;
 use crate::runtime::RuntimeKind;
 
@@ -53,7 +53,7 @@ impl Decode for MoeTable {
 }
 
 impl MoeTable {
-    /// None where no layer of that shape and storage was measured.
+    /// None where no layer of that shape and storage was measured with this server.
     pub(in crate::calibration) fn at(
         &self,
         server: RuntimeKind,
@@ -62,8 +62,7 @@ impl MoeTable {
         [shards, tokens]: [u32; 2],
     ) -> Option<Point> {
         let weights = as_keyed(weights);
-        let key = |server| (server, weights, shape);
-        let grid = in_order_of_preference(server).into_iter().find_map(|s| self.0.get(&key(s)))?;
+        let grid = self.0.get(&(server, weights, shape))?;
         Some(grid.at([f64::from(shards), f64::from(tokens)]))
     }
 }

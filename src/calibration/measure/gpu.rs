@@ -37,7 +37,7 @@ use super::{Failure, FailureKind, Inspection, Measured, Meter, Request, Task};
 use collective::Communicators;
 use device::Gpu;
 
-pub use libraries::{Libraries, Missing};
+pub use libraries::{Libraries, Places};
 
 /// The visible GPUs and what is kept between tasks.
 struct Cuda {
@@ -139,7 +139,7 @@ mod tests {
             assert!(failure.because.contains(name), "{failure:?}");
         }
         if !ffi::Library::Nvrtc.is_there() {
-            assert_eq!(ffi::compile(kernels::SOURCE, [9, 0]).unwrap_err().kind, FailureKind::LibraryMissing);
+            assert_eq!(ffi::compile(kernels::Source::Basic.text(), [9, 0]).unwrap_err().kind, FailureKind::LibraryMissing);
         }
         if !ffi::Library::Nccl.is_there() {
             assert_eq!(ffi::nccl_version(), None);

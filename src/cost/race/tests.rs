@@ -7,6 +7,7 @@ use crate::sourced::Source;
 
 fn op(issue: f64, device: f64) -> PricedOp {
     PricedOp {
+        issue_measured: None,
         label: "op",
         part: Part::Mlp,
         device: Seconds::from_us(device),

@@ -17,8 +17,10 @@ pub(in crate::calibration::measure) struct Blas {
     context: Arc<Context>,
 }
 
-// SAFETY: a handle may move between threads; it is not used from two at once, since it is not `Sync`.
+// SAFETY: a handle may move between threads.
 unsafe impl Send for Blas {}
+// SAFETY: cuBLAS's functions may be called by several threads, also with one handle, as long as none reconfigures it.
+unsafe impl Sync for Blas {}
 
 impl Blas {
     /// A handle.

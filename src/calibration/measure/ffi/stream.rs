@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUstream, CUstream_flags};
+use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUevent_record_flags, CUstream, CUstream_flags};
 
 use super::Context;
 use super::error::check;
@@ -79,6 +79,13 @@ impl Event {
     pub(in crate::calibration::measure) fn record(&self, on: &Stream) -> Result<(), Failure> {
         // SAFETY: both live.
         check(unsafe { sys::cuEventRecord(self.raw, on.raw) }, "recording an event")
+    }
+
+    /// Queues it during a capture, so that each launch of the graph records it anew.
+    pub(in crate::calibration::measure) fn record_in_graph(&self, on: &Stream) -> Result<(), Failure> {
+        let flag = CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL as u32;
+        // SAFETY: both live.
+        check(unsafe { sys::cuEventRecordWithFlags(self.raw, on.raw, flag) }, "recording an event")
     }
 
     /// Time from `self` to `later` \[µs\]; both have happened.

@@ -6,7 +6,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 
 use super::super::Failure;
 use super::super::ffi::{Arg, Blas, Buffer, Context, Grid, Kernel, Module, Stream, attribute};
-use super::kernels;
+use super::kernels::{self, Source};
 
 /// A GPU and what is kept on it between tasks.
 pub(super) struct Gpu {
@@ -22,7 +22,7 @@ pub(super) struct Gpu {
     pub(super) sms: u32,
     /// Compute capability.
     pub(super) capability: [u32; 2],
-    module: OnceLock<Result<Arc<Module>, Failure>>,
+    modules: [OnceLock<Result<Arc<Module>, Failure>>; 5],
     blas: OnceLock<Result<Blas, Failure>>,
     scratch: OnceLock<Result<Buffer, Failure>>,
 }
@@ -54,7 +54,7 @@ impl Gpu {
             ],
             context,
             stream,
-            module: OnceLock::new(),
+            modules: Default::default(),
             blas: OnceLock::new(),
             scratch: OnceLock::new(),
         })
@@ -62,7 +62,9 @@ impl Gpu {
 
     /// A kernel with up to `shared` bytes of dynamic shared memory.
     pub(super) fn kernel(&self, name: &str, shared: u32) -> Result<Kernel, Failure> {
-        let module = self.module.get_or_init(|| kernels::load(&self.context, self.capability));
+        let source = Source::of(name);
+        let module = self.modules[source as usize]
+            .get_or_init(|| kernels::load(&self.context, self.capability, source));
         module.as_ref().map_err(Clone::clone)?.kernel(name, shared)
     }
 

@@ -49,8 +49,6 @@ pub(super) struct Product {
     packed: Packed,
     n: u32,
     k: u32,
-    /// Matrices at once, of an expert each.
-    groups: u32,
     /// Most rows of one of them.
     rows: u32,
     /// Rows of the output in all.
@@ -105,7 +103,7 @@ impl Product {
         while blocks(across) * split < 2 * sms && k / (64 * (8 / across) * split * 2) >= 4 {
             split *= 2;
         }
-        Ok(Self { packed, n, k, groups, rows, out_rows, across, split })
+        Ok(Self { packed, n, k, rows, out_rows, across, split })
     }
 
     /// The size of the parts of a split k \[B\].

@@ -37,7 +37,7 @@ impl Shape {
         };
         let packed = match weights {
             WeightFormat::Bf16 => Packed::Bf16,
-            WeightFormat::Int4 { group } => Packed::Int4 { group: *group },
+            WeightFormat::Int4 { group } => Packed::Int4 { group: u32::from(*group) },
             other => {
                 let word = super::super::task::word_of_weights(*other);
                 return Err(unsupported(format!("the own experts are bf16 or INT4, not {word}")));

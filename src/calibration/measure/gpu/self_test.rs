@@ -1,5 +1,7 @@
 //! Every own kernel against the host, on one GPU; what wants several, with streams of this one for ranks.
 
+use std::time::Instant;
+
 use half::bf16;
 
 use super::super::ffi::Stream;
@@ -11,11 +13,12 @@ use super::gemv::Packed;
 use super::timing::{Asked, measured};
 use super::{attention, gemm, gemv, mla, moe, small, stream};
 
-/// Runs all of them; a note for each. No times.
+/// Runs all of them; a note for each. The sample is how long all took.
 ///
 /// # Errors
 /// The first that is wrong.
 pub(super) fn run(gpu: &Gpu, checked: &mut Checked) -> Result<Measured, Failure> {
+    let begun = Instant::now();
     let mut notes = Vec::new();
     let mut note = |name: String, result: Result<Check, Failure>| -> Result<(), Failure> {
         let check = result.map_err(|failure| Failure::new(failure.kind, format!("{name}: {}", failure.because)))?;
@@ -49,7 +52,7 @@ pub(super) fn run(gpu: &Gpu, checked: &mut Checked) -> Result<Measured, Failure>
         }
     }
     note("flag".into(), streams_signal(gpu))?;
-    Ok(measured(Vec::new(), Check::WithinTolerance, notes))
+    Ok(measured(vec![begun.elapsed().as_secs_f64() * 1e6], Check::WithinTolerance, notes))
 }
 
 /// All-reduce among streams of one GPU, three times over, so that flags are used again.

@@ -4,14 +4,6 @@
 // from memory straight to registers: the order of the inner dimension of a product is free, so a lane takes 16 bytes of
 // a key, and the order of the output columns is free, so it takes 16 bytes of a value and pairs tokens by byte
 // permutation. Online softmax in float; parts meet in attention_merge.
-#define MINUS_INFINITY __int_as_float(0xff800000)
-
-INLINE float exp2_(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
 INLINE u32 pick(const uint4& v, int i) { return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w; }
 
 template <int D>

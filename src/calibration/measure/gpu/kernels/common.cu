@@ -47,3 +47,11 @@ INLINE float warp_sum(float x) {
   for (int lane = 16; lane > 0; lane >>= 1) x += __shfl_xor_sync(0xffffffffu, x, lane);
   return x;
 }
+
+#define MINUS_INFINITY __int_as_float(0xff800000)
+
+INLINE float exp2_(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
