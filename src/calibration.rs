@@ -8,6 +8,7 @@
 
 mod block;
 mod collectives;
+mod curves;
 mod error;
 mod file;
 mod fit;
@@ -24,9 +25,11 @@ mod lookup;
 pub mod measure;
 mod presets;
 mod side_file;
+mod stream;
 mod tables;
 mod tree;
 mod words;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -38,6 +41,7 @@ use crate::diagnostic::closest;
 use crate::hardware;
 
 pub use collectives::{CollectiveCurve, CollectiveKey, CollectiveRow, Forced};
+pub use curves::{JitterFit, KernelFit, KernelForm};
 pub use error::{CalibrationError, Place, TableError};
 pub use file::{FORMAT, parse};
 pub use fit::{Fit, FitOf, FitRange, Form, Params};
@@ -47,8 +51,10 @@ pub use links::{LinkEnd, LinkKind, LinkRow};
 pub use lookup::{Lookup, MLA_MODULE_SHAPE, MlaModuleShape, MoeLookup};
 pub use presets::{PresetEntry, base_for, preset, preset_entries};
 pub use side_file::{MOST_SIDE_FILE_BYTES, read_side_file};
+pub use stream::StreamRow;
 pub use tables::Tables;
 pub use words::{Family, Mode};
+pub use write::Draft;
 
 /// A calibration.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +73,10 @@ pub struct Calibration {
     pub tables: Tables,
     /// Fitted curves.
     pub fits: Vec<Fit>,
+    /// Fitted kernels.
+    pub kernel_fits: Vec<KernelFit>,
+    /// Distributions of launch costs.
+    pub jitter: Vec<JitterFit>,
 }
 
 /// The box that was measured; empty where the source does not say.
@@ -139,5 +149,7 @@ pub fn none() -> Calibration {
         notes: Vec::new(),
         tables: Tables::default(),
         fits: Vec::new(),
+        kernel_fits: Vec::new(),
+        jitter: Vec::new(),
     }
 }

@@ -5,6 +5,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
+mod calibrate;
+mod calibrate_worker;
 mod check;
 mod completions;
 mod exit;
@@ -33,6 +35,10 @@ use args::{Cli, Verb};
 
 /// Parses the command line and runs the verb.
 pub fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == calibrate_worker::WORKER) {
+        return calibrate_worker::main(arguments.filter_map(|word| word.into_string().ok()));
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
@@ -40,6 +46,7 @@ pub fn main() -> ExitCode {
     let done = match cli.verb {
         Verb::Run(args) => run::run(&args),
         Verb::Simulate(args) => simulate::run(&args),
+        Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Validate(args) => validate::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::block::Raw;
+use super::curves;
 use super::error::{CalibrationError, Place};
 use super::fit;
 use super::keys::{Keys, text_of, wrong};
@@ -35,9 +36,20 @@ use crate::diagnostic::closest;
 /// The first line of every calibration file says this.
 pub const FORMAT: &str = "specplan-calibration/1";
 
-const KEYS: &[&str] = &["format", "box", "provenance", "base", "notes", "tables", "table_files", "fits"];
+const KEYS: &[&str] = &[
+    "format",
+    "box",
+    "provenance",
+    "base",
+    "notes",
+    "tables",
+    "table_files",
+    "fits",
+    "kernel_fits",
+    "jitter",
+];
 const BOX_KEYS: &[&str] = &["gpu", "count", "driver", "nccl", "clocks", "pcie", "topology", "environment"];
-const TABLES: &[&str] = &["collectives", "gemm", "attention", "mla", "moe", "launch", "links"];
+const TABLES: &[&str] = &["collectives", "gemm", "attention", "mla", "moe", "launch", "links", "stream"];
 
 type Result<T> = std::result::Result<T, CalibrationError>;
 
@@ -87,6 +99,8 @@ fn read(reading: &Reading, yaml_text: &str) -> Result<Calibration> {
     let per_table = |key| keys.get(key).map(|node| Keys::of(key, node, TABLES)).transpose();
     let (blocks, files) = (per_table("tables")?, per_table("table_files")?);
     let fits = fit::read_all(keys.list("fits", "a list of fits")?)?;
+    let kernel_fits = curves::read_kernels(keys.list("kernel_fits", "a list of fits")?)?;
+    let jitter = curves::read_jitter(keys.list("jitter", "a list of distributions")?)?;
     let calibration = Calibration {
         name: reading.name.to_owned(),
         facts: Some(facts),
@@ -101,9 +115,12 @@ fn read(reading: &Reading, yaml_text: &str) -> Result<Calibration> {
             moe: reading.table("moe", blocks, files)?,
             launch: reading.table("launch", blocks, files)?,
             links: reading.table("links", blocks, files)?,
+            stream: reading.table("stream", blocks, files)?,
             base: lent,
         },
         fits,
+        kernel_fits,
+        jitter,
     };
     if calibration.fits.is_empty() && calibration.tables.names().next().is_none() {
         return Err(CalibrationError::file("the calibration holds neither a table nor a fit"));

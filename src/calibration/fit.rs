@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use super::curves;
 use super::error::CalibrationError;
 use super::file::MOST_RANKS;
 use super::keys::{Keys, number_of};
@@ -29,6 +30,9 @@ pub struct Fit {
     /// Relative error where it was left out and predicted, or as its source states it; none: not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cv_error: Option<f64>,
+    /// Whether that error is too large for the fit to be used: the table answers instead.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub flagged: bool,
     /// `fitted` (default) or, where a constant is a guess, `assumed`.
     pub source: Source,
     /// What it was fitted to.
@@ -116,7 +120,8 @@ pub(super) fn read_all(nodes: &[Node]) -> Result<Vec<Fit>, CalibrationError> {
 }
 
 fn read(node: &Node) -> Result<Fit, CalibrationError> {
-    let keys = Keys::of("fits", node, &["of", "form", "params", "range", "cv_error", "source", "note"])?;
+    let keys =
+        Keys::of("fits", node, &["of", "form", "params", "range", "cv_error", "flagged", "source", "note"])?;
     let of = keys.needed("of", "the collective that is fitted")?;
     let of = Keys::of("of", of, &["op", "ranks", "family", "mode", "transport"])?;
     let params = keys.needed("params", "the constants of the formula")?;
@@ -150,6 +155,7 @@ fn read(node: &Node) -> Result<Fit, CalibrationError> {
             to_bytes: Bytes::new(range.number("to_bytes", 1.0..=MOST_BYTES)?),
         },
         cv_error: keys.number_or_none("cv_error", 0.0..=10.0)?,
+        flagged: curves::flag(keys)?,
         source,
         note: keys.text_or_none("note")?,
     })
@@ -241,6 +247,7 @@ mod tests {
             params: Params { alpha_us: 24.0, beta_us_per_kib: beta.to_vec(), knots_kib: knots.to_vec() },
             range: FitRange { from_bytes: Bytes::new(512.0), to_bytes: Bytes::from_kib(256.0) },
             cv_error: None,
+            flagged: false,
             source: Source::Fitted,
             note: String::new(),
         }

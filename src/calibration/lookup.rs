@@ -11,6 +11,7 @@ use super::grid::Point;
 use super::kernels::{MlaWhat, Queries};
 use super::launch::{LaunchRow, LaunchWhat};
 use super::links::LinkRow;
+use super::stream::StreamRow;
 use super::words::{Family, Mode, in_order_of_preference};
 use crate::collective::Transport;
 use crate::model::{KvFormat, WeightFormat};
@@ -128,7 +129,8 @@ impl Calibration {
         let fits = |fit: &&Fit| {
             let of = &fit.of;
             let mode = of.mode.map_or(key.mode != Mode::Eager, |mode| mode == key.mode);
-            mode && of.op == key.op
+            mode && !fit.flagged
+                && of.op == key.op
                 && of.ranks == key.ranks
                 && of.family == key.family
                 && of.transport == key.transport
@@ -302,6 +304,11 @@ impl Calibration {
     /// Every row of the table `links`.
     pub fn link_rows(&self) -> &[LinkRow] {
         self.tables.links.as_ref().map_or(&[], |table| table.get().rows())
+    }
+
+    /// Every row of the table `stream`.
+    pub fn stream_rows(&self) -> &[StreamRow] {
+        self.tables.stream.as_ref().map_or(&[], |table| table.get().rows())
     }
 
     /// All curves of collectives, for validation and plots.

@@ -6,13 +6,20 @@
 //! threads of that one child. What NCCL reads once, its NCCL_* variables, is the environment of the child.
 //! A [`Meter`] does the measuring; [`gpu`] is the real one.
 
+pub mod assemble;
 pub mod child;
 pub mod drive;
+pub mod facts;
 mod ffi;
+pub mod fits;
 pub mod gpu;
 pub mod journal;
 pub mod plan;
+pub mod privacy;
 pub mod reply;
+pub mod rows;
+pub mod statistics;
+pub mod summary;
 pub mod synthetic;
 pub mod task;
 pub mod worker;

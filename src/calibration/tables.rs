@@ -7,6 +7,7 @@ use super::kernels::{AttentionTable, GemmTable, MlaTable, MoeTable};
 use super::launch::LaunchTable;
 use super::lazy::{Decode, Lazy};
 use super::links::LinkTable;
+use super::stream::StreamTable;
 
 /// Measured tables; those not measured are absent.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -18,6 +19,7 @@ pub struct Tables {
     pub(super) moe: Option<Lazy<MoeTable>>,
     pub(super) launch: Option<Lazy<LaunchTable>>,
     pub(super) links: Option<Lazy<LinkTable>>,
+    pub(super) stream: Option<Lazy<StreamTable>>,
     /// Kernel tables that lie under these.
     pub(super) base: Option<Arc<Tables>>,
 }
@@ -33,6 +35,7 @@ impl Tables {
             ("moe", self.moe.is_some()),
             ("launch", self.launch.is_some()),
             ("links", self.links.is_some()),
+            ("stream", self.stream.is_some()),
         ]
         .into_iter()
         .filter_map(|(name, there)| there.then_some(name))

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Verbs in their groups, as the help lists them; a test holds that each verb stands in exactly one.
 pub(super) const GROUPS: &[(&str, &[&str])] = &[
     ("Ask", &["run", "simulate"]),
-    ("Measure", &["validate"]),
+    ("Measure", &["calibrate", "validate"]),
     ("Files", &["check", "explain", "schema", "completions"]),
 ];
 
@@ -20,6 +20,7 @@ Ask:
   run          does speculation pay here, why, and what would have to change
   simulate     the same with skew, contention, queues and bursts
 Measure:
+  calibrate    measure the GPUs of this host and write a calibration
   validate     predictions beside measurements, with errors
 Files:
   check        every fault of scenarios, boxes, calibrations, model files
@@ -51,6 +52,8 @@ pub(super) enum Verb {
     Run(RunArgs),
     #[command(hide = true)]
     Simulate(SimulateArgs),
+    #[command(hide = true)]
+    Calibrate(CalibrateArgs),
     #[command(hide = true)]
     Validate(ValidateArgs),
     #[command(hide = true)]
@@ -298,6 +301,70 @@ pub(super) enum CompletionsOf {
     Zsh,
     /// The man page, in roff.
     Man,
+}
+
+/// Measure the GPUs of this host: launch costs, collectives, kernels, links
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  specplan calibrate --dry-run --gpus 8           # the plan and its duration, no GPU
+  specplan calibrate --quick -o my-box.yaml
+  specplan calibrate --scenario my.yaml -o my-box.yaml
+  specplan calibrate --only collectives,launch -o my-box.yaml
+  NCCL_P2P_DISABLE=1 specplan calibrate --only collectives -o without-p2p.yaml
+  specplan calibrate -o my-box.yaml --resume      # after Ctrl-C or a lost GPU")]
+#[allow(clippy::struct_excessive_bools)] // Flags are.
+pub(super) struct CalibrateArgs {
+    /// Measure the shapes of this scenario's model and split instead of a general grid
+    #[arg(long, value_name = "FILE")]
+    pub(super) scenario: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) overrides: OverrideArgs,
+    /// Which GPUs: all, how many (2), or which (0,3)
+    #[arg(long, default_value = "all", value_name = "GPUS")]
+    pub(super) gpus: String,
+    /// A coarser grid, under a minute on two GPUs
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// Only these parts: launch, collectives, gemm, moe, attention, memory, links, variants
+    #[arg(long, value_delimiter = ',', value_name = "PARTS")]
+    pub(super) only: Vec<String>,
+    /// Print the plan and its duration, measure nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Continue a run that ended early, from its journal beside the output
+    #[arg(long, conflicts_with = "fresh")]
+    pub(super) resume: bool,
+    /// Begin anew although there is such a journal
+    #[arg(long)]
+    pub(super) fresh: bool,
+    /// The calibration to write; left out: the GPU's name and their number
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Format of the summary or plan on stdout
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(super) format: CalibrateFormat,
+    /// No plan and notes on stderr, only errors
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+    /// Colour
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(super) color: ColorChoice,
+    /// Made-up times and faults, for tests
+    #[arg(long, hide = true, value_name = "WORDS")]
+    pub(super) synthetic: Option<String>,
+    /// Longest wait for one answer, for tests
+    #[arg(long, hide = true, value_name = "MS")]
+    pub(super) limit_ms: Option<u64>,
+}
+
+/// Formats of what `calibrate` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum CalibrateFormat {
+    /// For reading.
+    Text,
+    /// For other programs.
+    Json,
 }
 
 /// Compare predictions with measurements

@@ -358,7 +358,7 @@ pub(super) fn what(task: &Task) -> String {
 }
 
 /// The word that stands for a value in JSON.
-pub(in crate::calibration) fn word<T: Serialize>(value: &T) -> String {
+pub fn word<T: Serialize>(value: &T) -> String {
     serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
