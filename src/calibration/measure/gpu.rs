@@ -73,7 +73,9 @@ impl Meter for Cuda {
             Task::Inspect => Err(unsupported("the box is inspected, not measured")),
             Task::SelfTest => self_test::run(gpu, checked),
             Task::Stream { bytes } => stream::measure(gpu, checked, asked, *bytes),
-            Task::Gemm { weights, n, k, rows } => gemm::measure(gpu, checked, asked, *weights, (*n, *k, *rows)),
+            Task::Gemm { weights, n, k, rows } => {
+                gemm::measure(gpu, checked, asked, *weights, (*n, *k, *rows))
+            }
             Task::Dequant { bits, group, n, k, rows } => {
                 gemv::measure(gpu, checked, asked, (*bits, *group), (*n, *k, *rows))
             }
@@ -93,9 +95,13 @@ impl Meter for Cuda {
                 let shape = mla::Shape { heads: *heads, batch: *batch, rows: *rows, context: *context };
                 mla::measure(gpu, checked, asked, *kv, shape)
             }
-            Task::Small { kind, rows, hidden } => small::measure(gpu, checked, asked, *kind, (*rows, *hidden)),
+            Task::Small { kind, rows, hidden } => {
+                small::measure(gpu, checked, asked, *kind, (*rows, *hidden))
+            }
             Task::Launch { kind } => launch::measure(&self.gpus, &mut self.communicators, asked, *kind),
-            Task::Link { kind, from, to, bytes } => link::measure(&self.gpus, asked, *kind, (*from, *to), *bytes),
+            Task::Link { kind, from, to, bytes } => {
+                link::measure(&self.gpus, asked, *kind, (*from, *to), *bytes)
+            }
             Task::Collective(task) => collective::measure(&self.gpus, &mut self.communicators, asked, task),
         }
     }
@@ -139,11 +145,17 @@ mod tests {
             assert!(failure.because.contains(name), "{failure:?}");
         }
         if !ffi::Library::Nvrtc.is_there() {
-            assert_eq!(ffi::compile(kernels::Source::Basic.text(), [9, 0]).unwrap_err().kind, FailureKind::LibraryMissing);
+            assert_eq!(
+                ffi::compile(kernels::Source::Basic.text(), [9, 0]).unwrap_err().kind,
+                FailureKind::LibraryMissing
+            );
         }
         if !ffi::Library::Nccl.is_there() {
             assert_eq!(ffi::nccl_version(), None);
-            assert_eq!(ffi::NcclId::new().err().map(|failure| failure.kind), Some(FailureKind::LibraryMissing));
+            assert_eq!(
+                ffi::NcclId::new().err().map(|failure| failure.kind),
+                Some(FailureKind::LibraryMissing)
+            );
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use cudarc::cublas::sys::{
-    self, cublasComputeType_t, cublasGemmAlgo_t, cublasHandle_t, cublasOperation_t, cublasStatus_t, cudaDataType_t,
+    self, cublasComputeType_t, cublasGemmAlgo_t, cublasHandle_t, cublasOperation_t, cublasStatus_t,
+    cudaDataType_t,
 };
 
 use super::{Buffer, Context, Library, Stream};
@@ -38,7 +39,10 @@ impl Blas {
             let blas = Self { handle, _workspace: workspace, context: Arc::clone(&stream.context) };
             check(sys::cublasSetStream_v2(handle, stream.raw.cast()), "cuBLAS's stream")?;
             let at = blas._workspace.at() as *mut std::ffi::c_void;
-            check(sys::cublasSetWorkspace_v2(handle, at, blas._workspace.bytes() as usize), "cuBLAS's workspace")?;
+            check(
+                sys::cublasSetWorkspace_v2(handle, at, blas._workspace.bytes() as usize),
+                "cuBLAS's workspace",
+            )?;
             Ok(blas)
         }
     }

@@ -23,7 +23,10 @@ unsafe impl Sync for Module {}
 
 impl Module {
     /// Loads an image that [`super::compile`] made: machine code, or PTX text that ends in a zero.
-    pub(in crate::calibration::measure) fn load(context: &Arc<Context>, image: &[u8]) -> Result<Arc<Self>, Failure> {
+    pub(in crate::calibration::measure) fn load(
+        context: &Arc<Context>,
+        image: &[u8],
+    ) -> Result<Arc<Self>, Failure> {
         context.bind()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the image is complete and the pointer valid.
@@ -32,14 +35,21 @@ impl Module {
     }
 
     /// A kernel of it, with up to `shared` bytes of dynamic shared memory.
-    pub(in crate::calibration::measure) fn kernel(self: &Arc<Self>, name: &str, shared: u32) -> Result<Kernel, Failure> {
+    pub(in crate::calibration::measure) fn kernel(
+        self: &Arc<Self>,
+        name: &str,
+        shared: u32,
+    ) -> Result<Kernel, Failure> {
         self.context.bind()?;
         let mut raw = std::ptr::null_mut();
         let word = CString::new(name).unwrap_or_default();
         let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         // SAFETY: the module lives and the pointers are valid.
         unsafe {
-            check(sys::cuModuleGetFunction(&raw mut raw, self.raw, word.as_ptr()), &format!("finding kernel {name}"))?;
+            check(
+                sys::cuModuleGetFunction(&raw mut raw, self.raw, word.as_ptr()),
+                &format!("finding kernel {name}"),
+            )?;
             if shared > 48 << 10 {
                 let code = sys::cuFuncSetAttribute(raw, most, shared.cast_signed());
                 check(code, &format!("{shared} B of shared memory for kernel {name}"))?;
@@ -94,7 +104,12 @@ pub(in crate::calibration::measure) enum Arg {
 
 impl Kernel {
     /// Queues it.
-    pub(in crate::calibration::measure) fn launch(&self, on: &Stream, grid: Grid, args: &[Arg]) -> Result<(), Failure> {
+    pub(in crate::calibration::measure) fn launch(
+        &self,
+        on: &Stream,
+        grid: Grid,
+        args: &[Arg],
+    ) -> Result<(), Failure> {
         const MOST: usize = 20;
         assert!(args.len() <= MOST, "a kernel of ours has fewer arguments");
         let mut pointers = [std::ptr::null_mut::<c_void>(); MOST];

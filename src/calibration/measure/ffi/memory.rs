@@ -26,11 +26,15 @@ impl Buffer {
         let mut pointer = 0;
         let bytes = bytes.max(16);
         // SAFETY: the pointer is valid and a context is current.
-        let code = unsafe { sys::cuMemAlloc_v2(&raw mut pointer, usize::try_from(bytes).unwrap_or(usize::MAX)) };
+        let code =
+            unsafe { sys::cuMemAlloc_v2(&raw mut pointer, usize::try_from(bytes).unwrap_or(usize::MAX)) };
         check(code, "allocating device memory").map_err(|failure| match failure.kind {
             FailureKind::OutOfMemory => {
                 let free = context.memory().map_or(0, |(free, _)| free);
-                Failure::new(FailureKind::OutOfMemory, format!("{bytes} B of device memory are needed, {free} B are free"))
+                Failure::new(
+                    FailureKind::OutOfMemory,
+                    format!("{bytes} B of device memory are needed, {free} B are free"),
+                )
             }
             _ => failure,
         })?;
@@ -53,7 +57,10 @@ impl Buffer {
         assert!(bytes as u64 <= self.bytes, "more is written than the buffer holds");
         self.context.bind()?;
         // SAFETY: both ranges are valid, see the assertion.
-        check(unsafe { sys::cuMemcpyHtoD_v2(self.pointer, from.as_ptr().cast(), bytes) }, "copying to the GPU")
+        check(
+            unsafe { sys::cuMemcpyHtoD_v2(self.pointer, from.as_ptr().cast(), bytes) },
+            "copying to the GPU",
+        )
     }
 
     /// Copies from `offset` bytes on to the host; waits.
@@ -78,7 +85,10 @@ impl Buffer {
     pub(in crate::calibration::measure) fn set(&self, byte: u8) -> Result<(), Failure> {
         self.context.bind()?;
         // SAFETY: the range is valid.
-        check(unsafe { sys::cuMemsetD8_v2(self.pointer, byte, self.bytes as usize) }, "setting device memory")?;
+        check(
+            unsafe { sys::cuMemsetD8_v2(self.pointer, byte, self.bytes as usize) },
+            "setting device memory",
+        )?;
         self.context.synchronise()
     }
 }
@@ -114,7 +124,10 @@ impl Pinned {
         let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
         // SAFETY: the pointer is valid; what was allocated is zeroed within its size.
         unsafe {
-            check(sys::cuMemHostAlloc(&raw mut host, bytes, flags), &format!("pinning {bytes} B of host memory"))?;
+            check(
+                sys::cuMemHostAlloc(&raw mut host, bytes, flags),
+                &format!("pinning {bytes} B of host memory"),
+            )?;
             std::ptr::write_bytes(host.cast::<u8>(), 0, bytes);
         }
         Ok(Self { host: host.cast(), bytes, context: Arc::clone(context) })

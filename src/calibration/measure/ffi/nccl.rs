@@ -58,7 +58,8 @@ impl Comm {
         context.bind()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: a context is current and the pointer valid.
-        let code = unsafe { sys::ncclCommInitRank(&raw mut raw, ranks.cast_signed(), id.0, rank.cast_signed()) };
+        let code =
+            unsafe { sys::ncclCommInitRank(&raw mut raw, ranks.cast_signed(), id.0, rank.cast_signed()) };
         check(code, std::ptr::null_mut(), "making an NCCL communicator")?;
         Ok(Self { raw, context: Arc::clone(context) })
     }
@@ -97,7 +98,14 @@ impl Comm {
         let kind = ncclDataType_t::ncclBfloat16;
         // SAFETY: the callers pass buffers of this size, `to` of as many times that as there are ranks.
         let code = unsafe {
-            sys::ncclAllGather(from as *const _, to as *mut _, (bytes / 2) as usize, kind, self.raw, on.raw.cast())
+            sys::ncclAllGather(
+                from as *const _,
+                to as *mut _,
+                (bytes / 2) as usize,
+                kind,
+                self.raw,
+                on.raw.cast(),
+            )
         };
         check(code, self.raw, "queueing an all-gather")
     }

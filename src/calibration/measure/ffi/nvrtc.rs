@@ -11,7 +11,10 @@ use crate::calibration::measure::{Failure, FailureKind};
 ///
 /// # Errors
 /// NVRTC is missing, or its log.
-pub(in crate::calibration::measure) fn compile(source: &str, capability: [u32; 2]) -> Result<Vec<u8>, Failure> {
+pub(in crate::calibration::measure) fn compile(
+    source: &str,
+    capability: [u32; 2],
+) -> Result<Vec<u8>, Failure> {
     super::Library::Nvrtc.require()?;
     let [major, minor] = capability;
     match Program::new(source, &format!("--gpu-architecture=sm_{major}{minor}")) {
@@ -43,7 +46,10 @@ type ImageOf = unsafe fn(sys::nvrtcProgram, *mut c_char) -> sys::nvrtcResult;
 impl Program {
     fn new(source: &str, architecture: &str) -> Result<Self, Failure> {
         let source = CString::new(source).map_err(|_| failure("a kernel source holds a zero"))?;
-        let program = Self(result::create_program(&source, Some(c"specplan.cu")).map_err(|error| failure(&format!("{error:?}")))?);
+        let program = Self(
+            result::create_program(&source, Some(c"specplan.cu"))
+                .map_err(|error| failure(&format!("{error:?}")))?,
+        );
         let options = [architecture, "--std=c++17", "-default-device"];
         // SAFETY: the program lives; the log ends in a zero.
         unsafe {
@@ -63,7 +69,9 @@ impl Program {
         unsafe {
             size_of(self.0, &raw mut size).result().map_err(|error| failure(&format!("{error:?}")))?;
             let mut image = vec![0u8; size];
-            image_of(self.0, image.as_mut_ptr().cast()).result().map_err(|error| failure(&format!("{error:?}")))?;
+            image_of(self.0, image.as_mut_ptr().cast())
+                .result()
+                .map_err(|error| failure(&format!("{error:?}")))?;
             Ok(image)
         }
     }

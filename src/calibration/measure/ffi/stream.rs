@@ -40,7 +40,12 @@ impl Stream {
     }
 
     /// Queues a copy between any two of device and pinned memory.
-    pub(in crate::calibration::measure) fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<(), Failure> {
+    pub(in crate::calibration::measure) fn copy(
+        &self,
+        to: u64,
+        from: u64,
+        bytes: u64,
+    ) -> Result<(), Failure> {
         // SAFETY: the callers pass addresses within live buffers, see the module.
         check(unsafe { sys::cuMemcpyAsync(to, from, bytes as usize, self.raw) }, "queueing a copy")
     }

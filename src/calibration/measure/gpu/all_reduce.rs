@@ -60,7 +60,9 @@ pub(super) fn map_all(gpus: &[&Gpu]) -> Result<(), Failure> {
 pub(super) fn group(gpus: &[&Gpu], bytes: u64) -> Result<Vec<Peer>, Failure> {
     let ranks = gpus.len() as u32;
     if !(2..=MOST_RANKS).contains(&ranks) || !bytes.is_multiple_of(16) || bytes == 0 {
-        return Err(unsupported(format!("the own all-reduce takes 2 to 8 ranks and 16s of bytes, not {ranks} and {bytes}")));
+        return Err(unsupported(format!(
+            "the own all-reduce takes 2 to 8 ranks and 16s of bytes, not {ranks} and {bytes}"
+        )));
     }
     map_all(gpus)?;
     let one = |(rank, gpu): (usize, &&Gpu)| -> Result<Peer, Failure> {
@@ -82,7 +84,8 @@ pub(super) fn group(gpus: &[&Gpu], bytes: u64) -> Result<Vec<Peer>, Failure> {
         })
     };
     let peers = gpus.iter().enumerate().map(one).collect::<Result<Vec<_>, _>>()?;
-    let parts: [fn(&Peer) -> u64; 3] = [|peer| peer.input.at(), |peer| peer.scratch.at(), |peer| peer.flags.at()];
+    let parts: [fn(&Peer) -> u64; 3] =
+        [|peer| peer.input.at(), |peer| peer.scratch.at(), |peer| peer.flags.at()];
     let table: Vec<u64> = parts.iter().flat_map(|part| peers.iter().map(part)).collect();
     for peer in &peers {
         peer.table.write(&table)?;

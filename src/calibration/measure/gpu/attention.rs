@@ -32,7 +32,10 @@ pub(super) struct Shape {
 impl Shape {
     fn refuse(&self) -> Result<(), Failure> {
         if ![64, 128].contains(&self.head_dim) {
-            return Err(unsupported(format!("the own attention has heads of 64 or 128, not {}", self.head_dim)));
+            return Err(unsupported(format!(
+                "the own attention has heads of 64 or 128, not {}",
+                self.head_dim
+            )));
         }
         if self.kv_heads == 0 || !self.heads.is_multiple_of(self.kv_heads) || self.heads == 0 {
             return Err(unsupported(format!("{} heads do not share {} KV heads", self.heads, self.kv_heads)));
@@ -56,7 +59,10 @@ impl Shape {
 
     /// Bytes of the keys, or of the values.
     fn cache_bytes(&self) -> u64 {
-        2 * [self.batch, self.context, self.kv_heads, self.head_dim].into_iter().map(u64::from).product::<u64>()
+        2 * [self.batch, self.context, self.kv_heads, self.head_dim]
+            .into_iter()
+            .map(u64::from)
+            .product::<u64>()
     }
 
     fn splits(&self, sms: u32) -> u32 {
@@ -89,7 +95,7 @@ impl Shape {
     }
 
     fn parts(&self, gpu: &Gpu) -> Result<Parts, Failure> {
-        Parts::new(gpu, self.splits(gpu.sms) * self.tiles().2, self.queries(), self.head_dim)
+        Parts::new(gpu, self.splits(gpu.sms), self.queries(), self.head_dim)
     }
 }
 

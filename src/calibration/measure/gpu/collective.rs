@@ -40,8 +40,9 @@ impl Communicators {
     pub(super) fn of(&mut self, gpus: &[Gpu], ranks: u32) -> Result<&Group, Failure> {
         if !self.0.contains_key(&ranks) {
             let id = NcclId::new()?;
-            let comms =
-                gate::ranks(ranks, |rank, _| Comm::join(&gpus[rank as usize].context, id, rank, ranks).map(Mutex::new))?;
+            let comms = gate::ranks(ranks, |rank, _| {
+                Comm::join(&gpus[rank as usize].context, id, rank, ranks).map(Mutex::new)
+            })?;
             self.0.insert(ranks, Group(comms));
         }
         Ok(&self.0[&ranks])
@@ -65,7 +66,9 @@ pub(super) fn measure(
             let comms = communicators.of(gpus, task.ranks)?;
             rank::run(gpus, asked, &whole, &rank::Calls::Nccl(comms)).map(|samples| (samples, Vec::new()))
         }
-        (Family::OneShot | Family::TwoShot, CollectiveOp::AllReduce) => own(gpus, communicators, asked, &whole),
+        (Family::OneShot | Family::TwoShot, CollectiveOp::AllReduce) => {
+            own(gpus, communicators, asked, &whole)
+        }
         (family, op) => Err(unsupported(format!("{op:?} by {family:?} is not measured"))),
     };
     if result.is_err() {

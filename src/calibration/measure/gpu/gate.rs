@@ -78,7 +78,9 @@ pub(super) fn ranks<T: Send>(
         let crashed = || Err(Failure::new(FailureKind::Unsupported, "the thread of a rank panicked"));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| crashed())).collect()
     });
-    let own = |result: &Result<T, Failure>| result.as_ref().err().filter(|failure| failure.because != OTHER).cloned();
+    let own = |result: &Result<T, Failure>| {
+        result.as_ref().err().filter(|failure| failure.because != OTHER).cloned()
+    };
     if let Some(failure) = results.iter().find_map(own) {
         return Err(failure);
     }

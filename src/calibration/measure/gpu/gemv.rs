@@ -94,10 +94,13 @@ impl Product {
             return Err(unsupported(format!("the own GEMV wants n of 32s and k of 64s, not {n} x {k}")));
         }
         if !group.is_multiple_of(32) || group == 0 || !k.is_multiple_of(group) {
-            return Err(unsupported(format!("the own GEMV wants groups of 32s that divide k, not {group} of {k}")));
+            return Err(unsupported(format!(
+                "the own GEMV wants groups of 32s that divide k, not {group} of {k}"
+            )));
         }
         let blocks = |across: u32| n / (32 * across) * groups * rows.div_ceil(64);
-        let fits = |across: &u32| n.is_multiple_of(32 * across) && (blocks(*across) >= 2 * sms || *across == 1);
+        let fits =
+            |across: &u32| n.is_multiple_of(32 * across) && (blocks(*across) >= 2 * sms || *across == 1);
         let across = [8, 4, 2, 1].into_iter().find(fits).unwrap_or(1);
         let mut split = 1;
         while blocks(across) * split < 2 * sms && k / (64 * (8 / across) * split * 2) >= 4 {
@@ -126,11 +129,8 @@ impl Product {
         let tile = self.tile();
         let shared = 1024 * tile;
         let chunks = self.rows.div_ceil(tile);
-        let grid = Grid {
-            blocks: [self.n / (32 * self.across), groups * chunks, self.split],
-            threads: 256,
-            shared,
-        };
+        let grid =
+            Grid { blocks: [self.n / (32 * self.across), groups * chunks, self.split], threads: 256, shared };
         let group = if let Packed::Int4 { group } = self.packed { group } else { 64 };
         let [experts, first, pairs] = at.routing;
         gpu.kernel(&self.name(), shared)?.launch(
@@ -178,14 +178,16 @@ pub(super) fn measure(
     }
     let packed = Packed::Int4 { group };
     let product = Product::new(packed, (n, k), (1, rows), u64::from(rows), gpu.sms)?;
-    let check = checked.once(&format!("{} g{}", product.name(), group.min(64)), || test(gpu, rows, group.min(64)))?;
+    let check =
+        checked.once(&format!("{} g{}", product.name(), group.min(64)), || test(gpu, rows, group.min(64)))?;
     let (weight_bytes, scale_bytes) = (packed.bytes(n, k), packed.scale_bytes(n, k));
     let rotation = Rotation::over(weight_bytes, gpu.l2);
     let copies = u64::from(rotation.copies);
     let weights = gpu.filled(weight_bytes * copies, Fill::Bits, 21)?;
     let scales = gpu.filled(scale_bytes * copies, Fill::Units, 22)?;
     let x = gpu.filled(2 * u64::from(rows) * u64::from(k), Fill::Units, 23)?;
-    let (out, partial) = (gpu.buffer(2 * u64::from(rows) * u64::from(n))?, gpu.buffer(product.partial_bytes())?);
+    let (out, partial) =
+        (gpu.buffer(2 * u64::from(rows) * u64::from(n))?, gpu.buffer(product.partial_bytes())?);
     let samples = chain_samples(gpu, asked, rotation, |copy| {
         let at = Operands {
             weights: weights.at() + weight_bytes * u64::from(copy),
@@ -216,7 +218,7 @@ impl Quantised {
     pub(super) fn random((n, k): (usize, usize), group: usize, seed: u32) -> Self {
         let fours: Vec<u8> = (0..n * k).map(|i| (word(i as u32, seed) >> 28) as u8).collect();
         let scales = units(n * k / group, seed + 1);
-        let value = |i: usize| dequantised(fours[i], scales[i / k * (k / group) + i % k / group]).to_f32();
+        let value = |i: usize| dequantised(fours[i], scales[i / k * (k / group) + i % k / group]);
         Self {
             weights: pack_int4(&fours, n, k),
             scales: pack_scales(&scales, n, k / group),

@@ -9,14 +9,19 @@ use super::smi;
 pub(super) fn inspect(gpus: &[Gpu]) -> Result<Inspection, Failure> {
     let facts = smi::facts();
     let infos = gpus.iter().map(|gpu| info(gpu, &facts)).collect::<Result<Vec<_>, _>>()?;
-    let peer = |a: &Gpu, b: &Gpu| if a.ordinal == b.ordinal { Ok(true) } else { can_map(&a.context, &b.context) };
+    let peer =
+        |a: &Gpu, b: &Gpu| if a.ordinal == b.ordinal { Ok(true) } else { can_map(&a.context, &b.context) };
     let peers = gpus
         .iter()
         .map(|a| gpus.iter().map(|b| peer(a, b)).collect::<Result<Vec<_>, _>>())
         .collect::<Result<Vec<_>, _>>()?;
     let version = ffi::cuda_version()?;
     let nccl = ffi::nccl_version().map(nccl_words);
-    let libraries = [("nccl", nccl.is_some()), ("cublas", Library::Cublas.is_there()), ("nvrtc", Library::Nvrtc.is_there())];
+    let libraries = [
+        ("nccl", nccl.is_some()),
+        ("cublas", Library::Cublas.is_there()),
+        ("nvrtc", Library::Nvrtc.is_there()),
+    ];
     let joined = joined(gpus.len());
     Ok(Inspection {
         gpus: infos,
@@ -61,7 +66,10 @@ fn joined(count: usize) -> Vec<String> {
     if matrix.len() != count {
         return Vec::new();
     }
-    (0..count).flat_map(|a| (0..a).map(move |b| (a, b))).filter_map(|(a, b)| matrix[a].get(b).cloned()).collect()
+    (0..count)
+        .flat_map(|a| (0..a).map(move |b| (a, b)))
+        .filter_map(|(a, b)| matrix[a].get(b).cloned())
+        .collect()
 }
 
 fn words(mut joined: Vec<String>) -> String {

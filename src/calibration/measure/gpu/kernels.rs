@@ -33,7 +33,10 @@ impl Source {
             ("two_shot_", Self::Peers),
             ("ping_pong", Self::Peers),
         ];
-        named.into_iter().find(|(prefix, _)| kernel.starts_with(prefix)).map_or(Self::Basic, |(_, source)| source)
+        named
+            .into_iter()
+            .find(|(prefix, _)| kernel.starts_with(prefix))
+            .map_or(Self::Basic, |(_, source)| source)
     }
 
     /// Its text.
@@ -41,7 +44,9 @@ impl Source {
         match self {
             Self::Basic => concat!(include_str!("kernels/common.cu"), include_str!("kernels/basic.cu")),
             Self::Gemv => concat!(include_str!("kernels/common.cu"), include_str!("kernels/gemv.cu")),
-            Self::Attention => concat!(include_str!("kernels/common.cu"), include_str!("kernels/attention.cu")),
+            Self::Attention => {
+                concat!(include_str!("kernels/common.cu"), include_str!("kernels/attention.cu"))
+            }
             Self::Mla => concat!(include_str!("kernels/common.cu"), include_str!("kernels/mla.cu")),
             Self::Peers => concat!(include_str!("kernels/common.cu"), include_str!("kernels/peers.cu")),
         }
@@ -100,8 +105,17 @@ mod tests {
     #[test]
     fn every_name_that_is_launched_is_a_kernel_of_its_source() {
         for name in [
-            "fill", "empty", "spin", "stream_read", "add_rms_norm", "twice", "silu_mul", "arg_max", "moe_combine",
-            "gemv_add", "attention_merge", "ping_pong",
+            "fill",
+            "empty",
+            "stream_read",
+            "add_rms_norm",
+            "twice",
+            "silu_mul",
+            "arg_max",
+            "moe_combine",
+            "gemv_add",
+            "attention_merge",
+            "ping_pong",
         ] {
             assert!(Source::of(name).text().contains(&format!(" {name}(")), "{name}");
         }
@@ -118,6 +132,9 @@ mod tests {
 
     #[test]
     fn no_header_and_no_multicast() {
-        assert!(ALL.iter().all(|source| !source.text().contains("#include") && !source.text().contains("multimem")));
+        assert!(
+            ALL.iter()
+                .all(|source| !source.text().contains("#include") && !source.text().contains("multimem"))
+        );
     }
 }

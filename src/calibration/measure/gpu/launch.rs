@@ -1,9 +1,8 @@
 //! Costs of launching, by the host's clock.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::super::ffi::{Arg, Graph, Grid, Pinned};
+use super::super::ffi::{Graph, Grid, Pinned};
 use super::super::{Check, Failure, LaunchKind, Measured};
 use super::collective::Communicators;
 use super::device::{Fill, Gpu};
@@ -33,7 +32,11 @@ pub(super) fn measure(
             (samples, String::new())
         }
         LaunchKind::GraphLaunch => (graph_launch(gpu, asked)?, format!("a graph of {NODES} empty kernels")),
-        LaunchKind::Synchronise => (synchronise(gpu, asked)?, String::new()),
+        LaunchKind::Synchronise => {
+            let what = "from the return of the launch of an empty kernel to that of the synchronisation: its start and end \
+                        on the GPU are in it";
+            (synchronise(gpu, asked)?, what.to_owned())
+        }
         LaunchKind::ReadBack => (read_back(gpu, asked)?, String::new()),
     };
     let notes = if note.is_empty() { Vec::new() } else { vec![note] };
@@ -99,7 +102,8 @@ fn issue_collective(
 
 fn graph_launch(gpu: &Gpu, asked: Asked) -> Result<Vec<f64>, Failure> {
     let kernel = gpu.kernel("empty", 0)?;
-    let graph = Graph::capture(&gpu.stream, || (0..NODES).try_for_each(|_| kernel.launch(&gpu.stream, ONE, &[])))?;
+    let graph =
+        Graph::capture(&gpu.stream, || (0..NODES).try_for_each(|_| kernel.launch(&gpu.stream, ONE, &[])))?;
     graph.upload(&gpu.stream)?;
     let mut samples = Vec::new();
     for index in 0..asked.repeats + 3 {
@@ -112,33 +116,17 @@ fn graph_launch(gpu: &Gpu, asked: Asked) -> Result<Vec<f64>, Failure> {
     Ok(samples)
 }
 
-/// A kernel spins for 100 µs and its last act is to write to the host; one thread sees that, another waits in the driver:
-/// the difference of when they go on.
+/// From the return of the launch of an empty kernel to that of the synchronisation.
 fn synchronise(gpu: &Gpu, asked: Asked) -> Result<Vec<f64>, Failure> {
-    let kernel = gpu.kernel("spin", 0)?;
-    let done = Pinned::new(&gpu.context, 64)?;
-    let given_up = AtomicBool::new(false);
-    let mut samples = Vec::new();
-    for turn in 1..=asked.repeats + 3 {
-        let word = done.word(0);
-        let (seen, woken) = std::thread::scope(|scope| {
-            let watcher = scope.spawn(|| {
-                while word.load(Ordering::Acquire) != turn && !given_up.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-                Instant::now()
-            });
-            let args = [Arg::Word(100_000), Arg::Wide(done.at()), Arg::Word(turn)];
-            let waited = kernel.launch(&gpu.stream, ONE, &args).and_then(|()| gpu.stream.synchronise());
-            let woken = Instant::now();
-            given_up.store(waited.is_err(), Ordering::Relaxed);
-            waited.map(|()| (watcher.join().unwrap_or(woken), woken))
-        })?;
-        if turn > 3 {
-            samples.push(woken.saturating_duration_since(seen).as_secs_f64() * 1e6);
-        }
+    let kernel = gpu.kernel("empty", 0)?;
+    let one = || {
+        kernel.launch(&gpu.stream, ONE, &[])?;
+        timed(|| gpu.stream.synchronise())
+    };
+    for _ in 0..3 {
+        one()?;
     }
-    Ok(samples)
+    (0..asked.repeats).map(|_| one()).collect()
 }
 
 fn read_back(gpu: &Gpu, asked: Asked) -> Result<Vec<f64>, Failure> {

@@ -101,7 +101,9 @@ fn links_to(wanted: &Wanted, library: &Path) -> Vec<(OsString, PathBuf)> {
         let name = entry.file_name();
         let text = name.to_string_lossy();
         // Its own versioned name too: other libraries of the environment may ask for that.
-        if text.contains(".so") && (text.starts_with(&own) || wanted.beside.iter().any(|b| text.starts_with(b))) {
+        if text.contains(".so")
+            && (text.starts_with(&own) || wanted.beside.iter().any(|b| text.starts_with(b)))
+        {
             links.push((name, entry.path()));
         }
     }
@@ -147,8 +149,10 @@ mod tests {
         let libraries = Libraries::find(&Places::only(vec![site.path().to_owned()], Vec::new())).unwrap();
         assert!(libraries.missing().is_empty());
         let folder = libraries.folder.clone().unwrap();
-        let mut names: Vec<_> =
-            std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = std::fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         assert_eq!(
             names,
@@ -163,7 +167,9 @@ mod tests {
                 "libnvrtc.so.13"
             ]
         );
-        assert!(std::fs::read_link(folder.join("libnccl.so")).unwrap().ends_with("nvidia/nccl/lib/libnccl.so.2"));
+        assert!(
+            std::fs::read_link(folder.join("libnccl.so")).unwrap().ends_with("nvidia/nccl/lib/libnccl.so.2")
+        );
         assert!(libraries.search_path().unwrap().to_string_lossy().starts_with(&*folder.to_string_lossy()));
         drop(libraries);
         assert!(!folder.exists());

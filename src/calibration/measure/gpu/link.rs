@@ -17,7 +17,8 @@ pub(super) fn measure(
     bytes: u64,
 ) -> Result<Measured, Failure> {
     let gpu = |number: u32| {
-        gpus.get(number as usize).ok_or_else(|| unsupported(format!("there is no GPU {number} among {}", gpus.len())))
+        gpus.get(number as usize)
+            .ok_or_else(|| unsupported(format!("there is no GPU {number} among {}", gpus.len())))
     };
     let bytes = bytes.max(4);
     match (kind, ends) {
@@ -157,7 +158,13 @@ pub(super) fn ping_pong(
     for index in 0..asked.repeats + 1 {
         let args = |mine: usize, second: u32| {
             let [mine, theirs] = [flags[mine].at(), flags[1 - mine].at()];
-            [Arg::Wide(mine), Arg::Wide(theirs), Arg::Word(TURNS), Arg::Word(second), Arg::Word(index * TURNS)]
+            [
+                Arg::Wide(mine),
+                Arg::Wide(theirs),
+                Arg::Word(TURNS),
+                Arg::Word(second),
+                Arg::Word(index * TURNS),
+            ]
         };
         b.context.bind()?;
         kernels[1].launch(on_b, grid, &args(1, 1))?;

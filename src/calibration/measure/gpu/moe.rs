@@ -67,7 +67,8 @@ struct Draw {
 
 impl Draw {
     fn new(gpu: &Gpu, routing: &Routing) -> Result<Self, Failure> {
-        let buffers = [gpu.holding(&routing.experts)?, gpu.holding(&routing.first)?, gpu.holding(&routing.pairs)?];
+        let buffers =
+            [gpu.holding(&routing.experts)?, gpu.holding(&routing.first)?, gpu.holding(&routing.pairs)?];
         Ok(Self { buffers, groups: routing.experts.len() as u32 })
     }
 }
@@ -147,7 +148,11 @@ impl Layer {
             Arg::Word(per_token),
             Arg::Word(hidden),
         ];
-        gpu.kernel("moe_combine", 0)?.launch(&gpu.stream, over(u64::from(tokens) * u64::from(hidden) / 2), &args)
+        gpu.kernel("moe_combine", 0)?.launch(
+            &gpu.stream,
+            over(u64::from(tokens) * u64::from(hidden) / 2),
+            &args,
+        )
     }
 }
 
@@ -157,7 +162,12 @@ fn mix_of(pair: u32) -> f32 {
 }
 
 /// Times a layer; draws and layers rotate.
-pub(super) fn measure(gpu: &Gpu, checked: &mut Checked, asked: Asked, shape: &Shape) -> Result<Measured, Failure> {
+pub(super) fn measure(
+    gpu: &Gpu,
+    checked: &mut Checked,
+    asked: Asked,
+    shape: &Shape,
+) -> Result<Measured, Failure> {
     const DRAWS: u32 = 16;
     let shape = *shape;
     let draws: Vec<Routing> =
@@ -171,14 +181,16 @@ pub(super) fn measure(gpu: &Gpu, checked: &mut Checked, asked: Asked, shape: &Sh
     let whole = u64::from(shape.experts) * shape.expert_bytes();
     let room = gpu.context.memory()?.0 / 2 / whole.max(1);
     let layers = u64::from(rotation.copies).min(4).min(room.max(1)) as u32;
-    let weights: Vec<Weights> = (0..layers).map(|seed| random_layer(gpu, shape, seed)).collect::<Result<_, _>>()?;
+    let weights: Vec<Weights> =
+        (0..layers).map(|seed| random_layer(gpu, shape, seed)).collect::<Result<_, _>>()?;
     let draws: Vec<Draw> = draws.iter().map(|routing| Draw::new(gpu, routing)).collect::<Result<_, _>>()?;
     let copies = rotation.copies.next_multiple_of(layers).max(DRAWS);
     let rotation = Rotation { copies, ..rotation };
     let samples = chain_samples(gpu, asked, rotation, |copy| {
         layer.run(gpu, &weights[(copy % layers) as usize], &draws[(copy / layers % DRAWS) as usize])
     })?;
-    let note = format!("balanced random router, {mean:.1} distinct experts a run, {layers} layers in rotation");
+    let note =
+        format!("balanced random router, {mean:.1} distinct experts a run, {layers} layers in rotation");
     Ok(measured(samples, check, vec![note]))
 }
 
@@ -223,7 +235,11 @@ pub(super) fn test(gpu: &Gpu, packed: Packed, most: u32) -> Result<Check, Failur
     for (group, expert) in routing.experts.iter().enumerate() {
         for &pair in &routing.pairs[routing.first[group] as usize..routing.first[group + 1] as usize] {
             let token = pair as usize / 2;
-            let gated = reference::rounded(&reference::project(&x[token * h..][..h], &up[*expert as usize], (2 * w, h, 1)));
+            let gated = reference::rounded(&reference::project(
+                &x[token * h..][..h],
+                &up[*expert as usize],
+                (2 * w, h, 1),
+            ));
             let active = reference::rounded(&reference::silu_mul(&gated, w));
             let each = reference::project(&active, &down[*expert as usize], (h, w, 1));
             want[token * h..][..h].iter_mut().zip(each).for_each(|(sum, y)| *sum += mix_of(pair) * y);

@@ -18,8 +18,7 @@ fn each_register(n: usize, k: usize, steps_apart: bool, mut put: impl FnMut(usiz
     let blocks = k / 64;
     for tile in 0..n / 16 {
         for block in 0..blocks {
-            for (lane, step, register) in
-                (0..32).flat_map(|lane| (0..16).map(move |i| (lane, i / 4, i % 4)))
+            for (lane, step, register) in (0..32).flat_map(|lane| (0..16).map(move |i| (lane, i / 4, i % 4)))
             {
                 let (output, inner) = place(lane, step, register);
                 let at = tile * blocks + block;
@@ -66,9 +65,9 @@ pub(super) fn pack_scales(scales: &[bf16], n: usize, groups: usize) -> Vec<u32> 
     packed
 }
 
-/// The value that the kernel multiplies with: (q - 8) times the scale, rounded to bf16.
-pub(super) fn dequantised(weight: u8, scale: bf16) -> bf16 {
-    bf16::from_f32((f32::from(weight) - 8.0) * scale.to_f32())
+/// The value of a weight: (q - 8) times the scale.
+pub(super) fn dequantised(weight: u8, scale: bf16) -> f32 {
+    (f32::from(weight) - 8.0) * scale.to_f32()
 }
 
 #[cfg(test)]

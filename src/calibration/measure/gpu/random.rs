@@ -64,7 +64,8 @@ mod tests {
     fn eight_ranks_of_whole_numbers_add_up_exactly_in_any_order() {
         let ranks: Vec<_> = (0..8).map(|rank| wholes(1000, rank)).collect();
         for i in 0..1000 {
-            let up = ranks.iter().fold(bf16::ZERO, |sum, rank| bf16::from_f32(sum.to_f32() + rank[i].to_f32()));
+            let up =
+                ranks.iter().fold(bf16::ZERO, |sum, rank| bf16::from_f32(sum.to_f32() + rank[i].to_f32()));
             let exact: f32 = ranks.iter().map(|rank| rank[i].to_f32()).sum();
             assert!((up.to_f32() - exact).abs() < f32::EPSILON);
         }

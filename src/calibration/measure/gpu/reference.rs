@@ -139,7 +139,9 @@ mod tests {
     fn projection_norm_and_activation_by_hand() {
         assert_eq!(project(&[1.0, 2.0], &[3.0, 4.0, 5.0, 6.0], (2, 2, 1)), [11.0, 17.0]);
         let norm = rms_norm(&[3.0, 4.0], &[1.0, 2.0]);
-        assert!((norm[0] - 3.0 / 12.5f32.sqrt()).abs() < 1e-5 && (norm[1] - 8.0 / 12.5f32.sqrt()).abs() < 1e-5);
+        assert!(
+            (norm[0] - 3.0 / 12.5f32.sqrt()).abs() < 1e-5 && (norm[1] - 8.0 / 12.5f32.sqrt()).abs() < 1e-5
+        );
         assert!((silu_mul(&[1.0, 2.0], 1)[0] - 2.0 / (1.0 + (-1.0f32).exp())).abs() < 1e-6);
     }
 }

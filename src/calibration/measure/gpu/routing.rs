@@ -52,7 +52,8 @@ mod tests {
         pairs.sort_unstable();
         assert_eq!(pairs, (0..400).collect::<Vec<_>>());
         for ends in routing.first.windows(2) {
-            let mut tokens: Vec<u32> = routing.pairs[ends[0] as usize..ends[1] as usize].iter().map(|p| p / 8).collect();
+            let mut tokens: Vec<u32> =
+                routing.pairs[ends[0] as usize..ends[1] as usize].iter().map(|p| p / 8).collect();
             tokens.sort_unstable();
             tokens.dedup();
             assert_eq!(tokens.len() as u32, ends[1] - ends[0]);

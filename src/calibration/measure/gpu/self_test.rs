@@ -21,7 +21,8 @@ pub(super) fn run(gpu: &Gpu, checked: &mut Checked) -> Result<Measured, Failure>
     let begun = Instant::now();
     let mut notes = Vec::new();
     let mut note = |name: String, result: Result<Check, Failure>| -> Result<(), Failure> {
-        let check = result.map_err(|failure| Failure::new(failure.kind, format!("{name}: {}", failure.because)))?;
+        let check =
+            result.map_err(|failure| Failure::new(failure.kind, format!("{name}: {}", failure.because)))?;
         notes.push(format!("{name}: {check:?}"));
         Ok(())
     };
@@ -46,7 +47,9 @@ pub(super) fn run(gpu: &Gpu, checked: &mut Checked) -> Result<Measured, Failure>
         note(format!("{kind:?}"), small::test(gpu, kind))?;
     }
     for ranks in 2..=8 {
-        for (shots, bytes) in [(Shots::One, 16), (Shots::One, 65_552), (Shots::Two, 16), (Shots::Two, 1 << 20)] {
+        for (shots, bytes) in
+            [(Shots::One, 16), (Shots::One, 65_552), (Shots::Two, 16), (Shots::Two, 1 << 20)]
+        {
             let name = format!("all-reduce, {shots:?} shot, {ranks} streams, {bytes} B");
             note(name, streams_reduce(gpu, ranks, bytes, shots))?;
         }

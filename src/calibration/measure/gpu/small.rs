@@ -32,7 +32,11 @@ impl Operands {
                 let threads = (hidden / 8).next_multiple_of(32).clamp(32, 512);
                 let args = [x, residual, weight, out].map(Arg::Wide);
                 let [a, b, c, d] = args;
-                gpu.kernel("add_rms_norm", 0)?.launch(&gpu.stream, by_row(threads), &[a, b, c, d, Arg::Word(hidden)])
+                gpu.kernel("add_rms_norm", 0)?.launch(
+                    &gpu.stream,
+                    by_row(threads),
+                    &[a, b, c, d, Arg::Word(hidden)],
+                )
             }
             SmallKind::Elementwise => gpu.kernel("twice", 0)?.launch(
                 &gpu.stream,
@@ -104,7 +108,8 @@ pub(super) fn test(gpu: &Gpu, kind: SmallKind) -> Result<Check, Failure> {
         SmallKind::Elementwise => x.iter().map(|x| 2.0 * x).collect(),
         SmallKind::Activation => reference::silu_mul(&x, hidden),
         SmallKind::Sampling => {
-            let largest = |row: &[f32]| (0..hidden).rev().max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0);
+            let largest =
+                |row: &[f32]| (0..hidden).rev().max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0);
             let want: Vec<u32> = x.chunks(hidden).map(|row| largest(row) as u32).collect();
             let got = out.read::<u32>(0, rows)?;
             return if got == want {

@@ -63,7 +63,9 @@ fn matrix(text: &str) -> Vec<Vec<String>> {
         .filter(|line| line.starts_with("GPU"))
         .map(|line| line.split_whitespace().collect())
         .collect();
-    rows.iter().map(|row| row.iter().skip(1).take(rows.len()).map(|&word| word.to_owned()).collect()).collect()
+    rows.iter()
+        .map(|row| row.iter().skip(1).take(rows.len()).map(|&word| word.to_owned()).collect())
+        .collect()
 }
 
 fn ask(arguments: &[&str]) -> Option<String> {

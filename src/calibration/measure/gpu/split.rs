@@ -33,7 +33,7 @@ impl Parts {
 
     /// Queues the merging.
     pub(super) fn merge(&self, gpu: &Gpu) -> Result<(), Failure> {
-        let grid = Grid { blocks: [self.queries as u32, 1, 1], threads: self.width / 2, shared: 0 };
+        let grid = Grid { blocks: [self.queries as u32, 1, 1], threads: 256, shared: 0 };
         gpu.kernel("attention_merge", 0)?.launch(
             &gpu.stream,
             grid,
@@ -49,11 +49,19 @@ impl Parts {
     }
 }
 
-/// In how many parts to split `units` of tokens so that `beside` blocks fill `slots` places, with at least `least` units
-/// in each part.
+/// Most parts that `attention_merge` has room for.
+const MOST: u32 = 1024;
+
+/// In how many parts to split `units` of tokens, at least `least` of them in each, where `beside` blocks stand beside one
+/// another for each part and `slots` blocks run at once: as many as make the rounds of blocks fullest, and a part more
+/// costs a hundredth.
 pub(super) fn split(units: u32, beside: u32, slots: u32, least: u32) -> u32 {
-    let wanted = slots.div_ceil(beside.max(1));
-    wanted.min(units / least.max(1)).max(1)
+    let most = (units / least.max(1)).min(2 * slots.div_ceil(beside.max(1))).clamp(1, MOST);
+    let cost = |parts: u32| {
+        let rounds = (beside * parts).div_ceil(slots.max(1));
+        f64::from(rounds) / f64::from(parts) * (1.0 + 0.01 * f64::from(parts))
+    };
+    (1..=most).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).unwrap_or(1)
 }
 
 #[cfg(test)]
@@ -62,9 +70,16 @@ mod tests {
 
     #[test]
     fn few_requests_are_split_and_many_are_not() {
-        assert_eq!(split(4096, 1, 264, 4), 264);
+        assert_eq!(split(4096, 8, 264, 4), 33);
         assert_eq!(split(64, 8, 264, 4), 16);
         assert_eq!(split(4096, 512, 264, 4), 1);
         assert_eq!(split(1, 1, 264, 4), 1);
+    }
+
+    #[test]
+    fn no_round_of_blocks_is_nearly_empty() {
+        // 5 parts of 64 blocks would need a second round for 56 of them.
+        assert_eq!(split(512, 64, 264, 4), 4);
+        assert_eq!(split(512, 16, 132, 2), 8);
     }
 }

@@ -16,11 +16,20 @@ fn read_at(gpu: &Gpu, at: u64, bytes: u64, sum: u64) -> Result<(), Failure> {
     let count = bytes / 16;
     let blocks = (gpu.sms * 4).min(count.div_ceil(512 * 8).max(1) as u32);
     let grid = Grid { blocks: [blocks, 1, 1], threads: 512, shared: 0 };
-    gpu.kernel("stream_read", 0)?.launch(&gpu.stream, grid, &[Arg::Wide(at), Arg::Wide(count), Arg::Wide(sum)])
+    gpu.kernel("stream_read", 0)?.launch(
+        &gpu.stream,
+        grid,
+        &[Arg::Wide(at), Arg::Wide(count), Arg::Wide(sum)],
+    )
 }
 
 /// Times a read.
-pub(super) fn measure(gpu: &Gpu, checked: &mut Checked, asked: Asked, bytes: u64) -> Result<Measured, Failure> {
+pub(super) fn measure(
+    gpu: &Gpu,
+    checked: &mut Checked,
+    asked: Asked,
+    bytes: u64,
+) -> Result<Measured, Failure> {
     let bytes = bytes.next_multiple_of(16).max(16);
     let check = checked.once("stream_read", || test(gpu))?;
     let rotation = Rotation::over(bytes, gpu.l2);

@@ -81,7 +81,8 @@ pub(super) fn chain_samples(
     end.record(&gpu.stream)?;
     gpu.stream.synchronise()?;
     let length = rotation.chain(start.until(&end)? / 3.0);
-    let graph = Graph::capture(&gpu.stream, || (0..length).try_for_each(|index| issue(index % rotation.copies)))?;
+    let graph =
+        Graph::capture(&gpu.stream, || (0..length).try_for_each(|index| issue(index % rotation.copies)))?;
     graph.upload(&gpu.stream)?;
     graph.launch(&gpu.stream)?;
     start.record(&gpu.stream)?;

@@ -101,7 +101,8 @@ impl<'a> Part<'a> {
 
     /// Warms up, then compares the beginning, and of an all-gather that of every part, with the host.
     fn check(&self) -> Result<(), Failure> {
-        let out = if let Calls::Own(peers, _) = self.calls { &peers[self.rank as usize].out } else { &self.out };
+        let out =
+            if let Calls::Own(peers, _) = self.calls { &peers[self.rank as usize].out } else { &self.out };
         out.set(0xff)?;
         for _ in 0..3 {
             self.call()?;
@@ -119,7 +120,11 @@ impl<'a> Part<'a> {
         } else {
             out.read::<bf16>(0, count)? == sum_of_wholes(self.task.ranks, count) && !tail(out)?[0].is_nan()
         };
-        if right { Ok(()) } else { Err(wrong(format!("rank {} has another result than the host", self.rank))) }
+        if right {
+            Ok(())
+        } else {
+            Err(wrong(format!("rank {} has another result than the host", self.rank)))
+        }
     }
 
     /// The chain: each call behind its projection.
@@ -139,7 +144,8 @@ impl<'a> Part<'a> {
         let chain = f64::from(self.task.chain.max(1));
         let event = || Event::new(&self.gpu.context);
         let (start, end) = (event()?, event()?);
-        let graph = if self.task.mode == Mode::Graph { Some(self.captured(&start, &end, calls)?) } else { None };
+        let graph =
+            if self.task.mode == Mode::Graph { Some(self.captured(&start, &end, calls)?) } else { None };
         let one = || -> Result<f64, Failure> {
             gate.wait()?;
             let begun = Instant::now();
@@ -197,7 +203,9 @@ impl Gemm {
         let bytes = 2 * u64::from(shape.n) * u64::from(shape.k);
         let rotation = Rotation::over(bytes, gpu.l2);
         let stride = bytes.next_multiple_of(256);
-        let values = |columns: u32, seed| gpu.filled(2 * u64::from(shape.rows) * u64::from(columns), Fill::Units, seed);
+        let values = |columns: u32, seed| {
+            gpu.filled(2 * u64::from(shape.rows) * u64::from(columns), Fill::Units, seed)
+        };
         let gemm = Self {
             shape,
             rotation,

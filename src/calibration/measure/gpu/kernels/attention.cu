@@ -14,7 +14,7 @@ INLINE void attend(const u16* q, const u16* keys, const u16* values, float* out,
   const u32 group = heads / kv_heads, queries = rows * group, batch = blockIdx.z, head = blockIdx.y % kv_heads;
   const u32 tiles = (queries + 15) / 16, beside = tiles >= 3 ? 4 : tiles, parts = 4 / beside;
   const u32 tile = (blockIdx.y / kv_heads) * beside + warp % beside;
-  if (tile >= tiles) return;
+  if (tile >= tiles) return;  // only where no warps meet: parts is 1
   const u32 part = blockIdx.x * parts + warp / beside, all = gridDim.x * parts;
 
   u32 a[D / 16][4];
@@ -112,10 +112,43 @@ INLINE void attend(const u16* q, const u16* keys, const u16* values, float* out,
   for (int r = 0; r < 2; r++) {
     total[r] += __shfl_xor_sync(0xffffffffu, total[r], 1);
     total[r] += __shfl_xor_sync(0xffffffffu, total[r], 2);
+  }
+  // The parts of a block meet two by two: the second half of the warps hands over, the first takes.
+  __shared__ float meeting[2][32][D / 2 + 4];
+  for (u32 half = parts / 2; half > 0; half /= 2) {
+    const u32 mine = warp / beside;
+    if (mine >= half && mine < 2 * half) {
+      float* to = &meeting[(mine - half) * beside + warp % beside][0][0] + lane;
+#pragma unroll
+      for (int i = 0; i < D / 2; i++) to[32 * i] = o[i / 4][i % 4];
+#pragma unroll
+      for (int r = 0; r < 2; r++) { to[32 * (D / 2 + r)] = most[r]; to[32 * (D / 2 + 2 + r)] = total[r]; }
+    }
+    __syncthreads();
+    if (mine < half) {
+      const float* from = &meeting[mine * beside + warp % beside][0][0] + lane;
+      float ours[2], theirs[2];
+#pragma unroll
+      for (int r = 0; r < 2; r++) {
+        const float other = from[32 * (D / 2 + r)], m = fmaxf(most[r], other), zero = m == MINUS_INFINITY ? 0.0f : m;
+        ours[r] = exp2_((most[r] - zero) * scale);
+        theirs[r] = exp2_((other - zero) * scale);
+        total[r] = total[r] * ours[r] + from[32 * (D / 2 + 2 + r)] * theirs[r];
+        most[r] = m;
+      }
+#pragma unroll
+      for (int i = 0; i < D / 2; i++)
+        o[i / 4][i % 4] = o[i / 4][i % 4] * ours[i % 4 / 2] + from[32 * i] * theirs[i % 4 / 2];
+    }
+    __syncthreads();
+  }
+  if (warp / beside > 0) return;
+#pragma unroll
+  for (int r = 0; r < 2; r++) {
     u32 query = tile * 16 + r * 8 + g;
     if (query >= queries) continue;
     u64 place = ((u64)batch * rows + query / group) * heads + head * group + query % group;
-    u64 row = (u64)part * gridDim.z * rows * heads + place;
+    u64 row = (u64)blockIdx.x * gridDim.z * rows * heads + place;
     if (t == 0) stats[row] = make_float2(most[r] * scale, total[r]);
     float* to = out + row * D;
 #pragma unroll
@@ -139,19 +172,47 @@ INLINE void attend(const u16* q, const u16* keys, const u16* values, float* out,
 ATTENTION(64)
 ATTENTION(128)
 
-// out = sum of parts * 2^(their maximum) over the sum of totals; one block a query, a thread two columns.
-KERNEL void attention_merge(const float* parts, const float2* stats, u32* out, u32 count, u64 queries, u32 width) {
-  u64 query = blockIdx.x;
-  float most = MINUS_INFINITY;
-  for (u32 i = 0; i < count; i++) most = fmaxf(most, stats[i * queries + query].x);
-  float total = 0.0f, a = 0.0f, b = 0.0f;
-  for (u32 i = 0; i < count; i++) {
+// out = sum of parts * 2^(their maximum) over the sum of totals; one block of 256 threads a query: a thread has two columns,
+// and where that leaves threads over, groups of them share out the parts.
+KERNEL void __launch_bounds__(256)
+    attention_merge(const float* parts, const float2* stats, u32* out, u32 count, u64 queries, u32 width) {
+  __shared__ float weights[1024];
+  __shared__ float sums[8], tops[8];
+  __shared__ float2 rest[256];
+  const u64 query = blockIdx.x;
+  const u32 pairs = width / 2, groups = 256 / pairs, group = threadIdx.x / pairs, column = threadIdx.x % pairs;
+  float most = MINUS_INFINITY, total = 0.0f;
+  for (u32 i = threadIdx.x; i < count; i += 256) most = fmaxf(most, stats[i * queries + query].x);
+#pragma unroll
+  for (int lane = 16; lane > 0; lane >>= 1) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, lane));
+  if ((threadIdx.x & 31) == 0) tops[threadIdx.x >> 5] = most;
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 8; i++) most = fmaxf(most, tops[i]);
+  for (u32 i = threadIdx.x; i < count; i += 256) {
     float2 s = stats[i * queries + query];
-    float weight = exp2_(s.x - most);
-    total += weight * s.y;
-    float2 v = *(const float2*)(parts + (i * queries + query) * width + 2 * threadIdx.x);
-    a += weight * v.x;
-    b += weight * v.y;
+    weights[i] = exp2_(s.x - most);
+    total += weights[i] * s.y;
   }
-  out[query * (width / 2) + threadIdx.x] = pack(a / total, b / total);
+  total = warp_sum(total);
+  if ((threadIdx.x & 31) == 0) sums[threadIdx.x >> 5] = total;
+  __syncthreads();
+  total = 0.0f;
+#pragma unroll
+  for (int i = 0; i < 8; i++) total += sums[i];
+  float2 sum = make_float2(0.0f, 0.0f);
+#pragma unroll 8
+  for (u32 i = group; i < count; i += groups) {
+    float2 v = *(const float2*)(parts + (i * queries + query) * width + 2 * column);
+    sum.x += weights[i] * v.x;
+    sum.y += weights[i] * v.y;
+  }
+  rest[threadIdx.x] = sum;
+  __syncthreads();
+  if (group > 0) return;
+  for (u32 i = 1; i < groups; i++) {
+    sum.x += rest[i * pairs + column].x;
+    sum.y += rest[i * pairs + column].y;
+  }
+  out[query * pairs + column] = pack(sum.x / total, sum.y / total);
 }

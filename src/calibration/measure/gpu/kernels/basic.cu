@@ -34,15 +34,6 @@ KERNEL void __launch_bounds__(512) stream_read(const uint4* from, u64 count, u32
 
 KERNEL void empty() {}
 
-// Spins for so long [ns], then says so to the host.
-KERNEL void spin(u32 ns, u32* done, u32 word) {
-  u64 start, now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
-  do asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  while (now - start < ns);
-  *(volatile u32*)done = word;
-}
-
 // residual += x; out = residual * rsqrt(mean(residual^2) + 1e-6) * weight; one block a row, 8 values a thread and turn.
 KERNEL void __launch_bounds__(512) add_rms_norm(const uint4* x, uint4* residual, const uint4* weight, uint4* out, u32 hidden) {
   __shared__ float parts[16];
@@ -105,13 +96,18 @@ KERNEL void __launch_bounds__(256) silu_mul(const u32* x, u32* out, u64 rows, u3
 KERNEL void __launch_bounds__(1024) arg_max(const u32* x, u32* out, u32 columns) {
   __shared__ float best_value[32];
   __shared__ u32 best_place[32];
-  const u32* row = x + (u64)blockIdx.x * (columns / 2);
+  const uint4* row = (const uint4*)x + (u64)blockIdx.x * (columns / 8);
   float value = -3.0e38f;
   u32 place = 0xffffffffu;
-  for (u32 c = threadIdx.x; c < columns / 2; c += blockDim.x) {
-    u32 pair = row[c];
-    if (low(pair) > value) { value = low(pair); place = 2 * c; }
-    if (high(pair) > value) { value = high(pair); place = 2 * c + 1; }
+#pragma unroll 4
+  for (u32 c = threadIdx.x; c < columns / 8; c += blockDim.x) {
+    const uint4 v = row[c];
+    const u32 pairs[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      if (low(pairs[i]) > value) { value = low(pairs[i]); place = 8 * c + 2 * i; }
+      if (high(pairs[i]) > value) { value = high(pairs[i]); place = 8 * c + 2 * i + 1; }
+    }
   }
   for (int turn = 0; turn < 2; turn++) {
 #pragma unroll

@@ -22,16 +22,11 @@ INLINE u32 sub136(u32 v) {
   asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(v), "r"(0x3f803f80u), "r"(0xc308c308u));
   return r;
 }
-INLINE u32 times(u32 v, u32 s) {
-  u32 r;
-  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(v), "r"(s), "r"(0x80008000u));
-  return r;
-}
 
 template <int NT, bool INT4>
 INLINE void gemv(const Gemv& p) {
   extern __shared__ float parts[];
-  constexpr int U = !INT4 ? 1 : NT >= 4 ? 2 : 4;  // blocks of 64 k whose loads are issued together
+  constexpr int U = !INT4 ? 1 : NT >= 2 ? 2 : 4;  // blocks of 64 k whose loads are issued together
   constexpr int LOADS = INT4 ? 1 : 4;             // 16-byte loads of a tile for 64 k
   const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
   const u32 along = 8 / p.across, group = blockIdx.y / p.chunks, chunk = blockIdx.y % p.chunks;
@@ -52,26 +47,35 @@ INLINE void gemv(const Gemv& p) {
     u32 pair = row < rows ? (p.pairs ? p.pairs[begin + row] : row) : 0xffffffffu;
     x[j] = pair == 0xffffffffu ? nullptr : (const uint4*)(p.x + (u64)(pair / p.divide) * p.k) + t;
   }
+  // INT4: 0x4300 | q is the bf16 number 128 + q. With few rows the products are taken of that, and 136 times the sum of
+  // the activations, a product with ones, is taken off their sum; with many rows 136 is taken off the weights. The sums
+  // of a group are scaled, not its weights.
+  constexpr bool LATE = INT4 && NT <= 2;
   float c[2][NT][4] = {};
   for (u32 kb = from; kb < to; kb += U) {
     uint4 v[2][U * LOADS];
+    u32 s[2][U][2];
 #pragma unroll
     for (int m = 0; m < 2; m++)
 #pragma unroll
       for (int u = 0; u < U * LOADS; u++)
         if (kb + u / LOADS < to) v[m][u] = stream_load(w + ((u64)m * blocks + kb) * LOADS * 32 + u * 32);
+    if (INT4) {
+#pragma unroll
+      for (int u = 0; u < U; u++) {
+        if (kb + u >= to) break;
+        const u32 first = (kb + u) * 64 / p.group, second = ((kb + u) * 64 + 32) / p.group;
+#pragma unroll
+        for (int m = 0; m < 2; m++) {
+          s[m][u][0] = scales[first * tiles * 8 + m * 8];
+          s[m][u][1] = second == first ? s[m][u][0] : scales[second * tiles * 8 + m * 8];
+        }
+      }
+    }
 #pragma unroll
     for (int u = 0; u < U; u++) {
       if (kb + u >= to) break;
-      u32 s[2][2];
-      if (INT4) {
-        u32 first = (kb + u) * 64 / p.group, second = ((kb + u) * 64 + 32) / p.group;
-#pragma unroll
-        for (int m = 0; m < 2; m++) {
-          s[0][m] = scales[(u64)first * tiles * 8 + m * 8];
-          s[1][m] = second == first ? s[0][m] : scales[(u64)second * tiles * 8 + m * 8];
-        }
-      }
+      float sum[2][NT][4] = {}, ones[NT][4] = {};
 #pragma unroll
       for (int half = 0; half < 2; half++) {
         u32 b[NT][4];
@@ -81,27 +85,50 @@ INLINE void gemv(const Gemv& p) {
           b[j][0] = e.x; b[j][1] = e.y; b[j][2] = e.z; b[j][3] = e.w;
         }
 #pragma unroll
-        for (int m = 0; m < 2; m++)
+        for (int q = 0; q < 2; q++) {
+          const int step = half * 2 + q;
 #pragma unroll
-          for (int q = 0; q < 2; q++) {
-            const int step = half * 2 + q;
+          for (int m = 0; m < 2; m++) {
             u32 a[4];
             if (INT4) {
               const uint4& four = v[m][u];
-              u32 word = step == 0 ? four.x : step == 1 ? four.y : step == 2 ? four.z : four.w;
-              u32 s0 = s[half][m] & 0xffffu, s1 = s[half][m] >> 16;
-              s0 |= s0 << 16;
-              s1 |= s1 << 16;
+              const u32 word = step == 0 ? four.x : step == 1 ? four.y : step == 2 ? four.z : four.w;
 #pragma unroll
-              for (int i = 0; i < 4; i++)
-                a[i] = times(sub136(((word >> (4 * i)) & 0x000f000fu) | 0x43004300u), i & 1 ? s1 : s0);
+              for (int i = 0; i < 4; i++) {
+                a[i] = ((word >> (4 * i)) & 0x000f000fu) | 0x43004300u;
+                if (!LATE) a[i] = sub136(a[i]);
+              }
             } else {
               const uint4& one = v[m][step % (U * LOADS)];
               a[0] = one.x; a[1] = one.y; a[2] = one.z; a[3] = one.w;
             }
 #pragma unroll
-            for (int j = 0; j < NT; j++) mma(c[m][j], a, b[j][2 * q], b[j][2 * q + 1]);
+            for (int j = 0; j < NT; j++) mma(INT4 ? sum[m][j] : c[m][j], a, b[j][2 * q], b[j][2 * q + 1]);
           }
+          if (LATE) {
+            const u32 one[4] = {0x3f803f80u, 0x3f803f80u, 0x3f803f80u, 0x3f803f80u};
+#pragma unroll
+            for (int j = 0; j < NT; j++) mma(ones[j], one, b[j][2 * q], b[j][2 * q + 1]);
+          }
+        }
+        // A group that ends between the halves of a block is scaled here, any other behind the block.
+        if (INT4 && (half == 1 || p.group % 64 != 0)) {
+#pragma unroll
+          for (int m = 0; m < 2; m++) {
+            const float s0 = low(s[m][u][half]), s1 = high(s[m][u][half]);
+#pragma unroll
+            for (int j = 0; j < NT; j++)
+#pragma unroll
+              for (int e = 0; e < 4; e++) {
+                c[m][j][e] += (e < 2 ? s0 : s1) * (LATE ? fmaf(-136.0f, ones[j][e], sum[m][j][e]) : sum[m][j][e]);
+                sum[m][j][e] = 0.0f;
+              }
+          }
+#pragma unroll
+          for (int j = 0; j < NT; j++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) ones[j][e] = 0.0f;
+        }
       }
     }
   }

@@ -165,5 +165,5 @@ INLINE void latent(const u16* q, const u16* cache, float* out, float2* stats, u3
     latent<M, STAGES>(q, cache, out, stats, heads, rows, context, scale);                                              \
   }
 MLA(1, 2, 2)
-MLA(2, 2, 1)
+MLA(2, 2, 2)
 MLA(4, 3, 1)

@@ -16,7 +16,8 @@ impl Places {
     /// the `python3` on the path, the system's, CUDA's own folder.
     pub fn here(python: Option<&Path>) -> Self {
         let named = python.map(Path::to_path_buf);
-        let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+        let active =
+            ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
         let prefixes = named
             .iter()
             .filter_map(|python| prefix_of(python))
@@ -24,7 +25,8 @@ impl Places {
             .chain(on_path("python3").as_deref().and_then(prefix_of))
             .chain(["/usr/local", "/usr"].map(PathBuf::from));
         let mut roots: Vec<PathBuf> = prefixes.flat_map(|prefix| sites(&prefix)).collect();
-        roots.extend(["/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib"].map(PathBuf::from));
+        roots
+            .extend(["/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib"].map(PathBuf::from));
         Self { roots, known: known() }
     }
 
@@ -43,14 +45,17 @@ impl Places {
     pub(super) fn find(&self, stem: &str) -> Option<PathBuf> {
         let own = format!("lib{stem}.so");
         let folders = self.roots.iter().flat_map(|root| {
-            let mut below: Vec<PathBuf> = entries(&root.join("nvidia")).map(|folder| folder.join("lib")).collect();
+            let mut below: Vec<PathBuf> =
+                entries(&root.join("nvidia")).map(|folder| folder.join("lib")).collect();
             below.sort();
             std::iter::once(root.clone()).chain(below)
         });
         folders
             .flat_map(|folder| {
                 let mut found: Vec<PathBuf> = entries(&folder)
-                    .filter(|path| name_of(path).is_some_and(|name| name == own || name.starts_with(&format!("{own}."))))
+                    .filter(|path| {
+                        name_of(path).is_some_and(|name| name == own || name.starts_with(&format!("{own}.")))
+                    })
                     .collect();
                 found.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
                 found
@@ -74,7 +79,9 @@ fn prefix_of(python: &Path) -> Option<PathBuf> {
 }
 
 fn on_path(program: &str) -> Option<PathBuf> {
-    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(program)).find(|path| path.exists())
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|folder| folder.join(program))
+        .find(|path| path.exists())
 }
 
 /// `lib/python3*/site-packages` and Debian's `dist-packages` below a prefix.
@@ -98,7 +105,10 @@ fn known() -> Vec<String> {
     let always = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"].map(PathBuf::from);
     let folders = std::env::split_paths(&path).filter(|folder| !folder.as_os_str().is_empty()).chain(always);
     names.extend(folders.flat_map(|folder| {
-        entries(&folder).filter_map(|path| name_of(&path).map(str::to_owned)).filter(|name| is_wanted(name)).collect::<Vec<_>>()
+        entries(&folder)
+            .filter_map(|path| name_of(&path).map(str::to_owned))
+            .filter(|name| is_wanted(name))
+            .collect::<Vec<_>>()
     }));
     names
 }
