@@ -16,6 +16,7 @@ pub mod gpu;
 pub mod journal;
 pub mod plan;
 pub mod privacy;
+pub mod probe;
 pub mod reply;
 pub mod rows;
 pub mod statistics;

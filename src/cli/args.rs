@@ -338,6 +338,12 @@ pub(super) struct CalibrateArgs {
     /// Begin anew although there is such a journal
     #[arg(long)]
     pub(super) fresh: bool,
+    /// The python of your server, for the rows of plain PyTorch; left out: python3
+    #[arg(long, value_name = "PATH", conflicts_with = "no_torch")]
+    pub(super) python: Option<PathBuf>,
+    /// Do not probe PyTorch
+    #[arg(long)]
+    pub(super) no_torch: bool,
     /// The calibration to write; left out: the GPU's name and their number
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,

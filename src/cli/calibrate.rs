@@ -5,26 +5,27 @@
 
 mod files;
 mod gpus;
+mod measure;
 mod shapes;
 mod show;
+mod torch;
 mod watch;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use super::args::{CalibrateArgs, CalibrateFormat};
 use super::calibrate_worker::WORKER;
 use super::exit::Failure;
 use super::output::{color_stderr, say};
 use crate::calibration::measure::child::Launcher;
-use crate::calibration::measure::drive::{self, Driver, Ending};
-use crate::calibration::measure::journal::{self, Header, JOURNAL, Journal, Record};
+use crate::calibration::measure::drive;
 use crate::calibration::measure::plan::{self, Depth, Part, Plan, Shapes, Wish};
-use crate::calibration::measure::{FailureKind, Inspection, facts, privacy};
+use crate::calibration::measure::{FailureKind, Inspection, facts};
 use crate::diagnostic::render_all;
 use crate::scenario::{self, Overrides, Setup};
 use files::Files;
+use measure::Run;
 use watch::Watch;
 
 /// Measures.
@@ -59,164 +60,14 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<(), Failure> {
     }
     let files = Files::of(args, &found);
     let command = command_words(args, &chosen, depth);
-    let run =
-        Run { args, launcher: &launcher, found: &found, plan: &plan, wish: &wish, files: &files, command };
+    let python = torch::python(args, &wish.parts);
+    if let (Some(_), false) = (&python, args.quiet) {
+        let limit = torch::limit(depth).as_secs();
+        say(&format!("  pytorch      at most {limit} s more, with the python that was found"));
+    }
+    let (launcher, found, plan, wish, files) = (&launcher, &found, &plan, &wish, &files);
+    let run = Run { args, launcher, found, plan, wish, files, command, python };
     run.measure(&watch)
-}
-
-/// A run that is about to start.
-struct Run<'a> {
-    args: &'a CalibrateArgs,
-    launcher: &'a Launcher,
-    found: &'a Inspection,
-    plan: &'a Plan,
-    wish: &'a Wish,
-    files: &'a Files,
-    command: String,
-}
-
-impl Run<'_> {
-    fn measure(&self, watch: &Watch) -> Result<(), Failure> {
-        let header = Header {
-            journal: JOURNAL.to_owned(),
-            tool: env!("CARGO_PKG_VERSION").to_owned(),
-            found: self.found.clone(),
-            environment: self.environment(),
-        };
-        let mut records = self.earlier(&header)?;
-        let cannot =
-            |error| Failure::Input(format!("cannot write {}: {error}", self.files.journal.display()));
-        let mut journal = Journal::create(&self.files.journal, &header, &records).map_err(cannot)?;
-        let mut trouble = None;
-        let mut tell = |event: drive::Event| {
-            if let drive::Event::GroupDone { records } = event {
-                // A file that cannot be written now may be written later; the journal has everything.
-                trouble = self.write(records, true).err();
-            } else {
-                watch.tell(&event);
-            }
-        };
-        let stop = || watch.stopped();
-        let mut driver = Driver {
-            launcher: self.launcher,
-            found: self.found,
-            stop: &stop,
-            watch: &mut tell,
-            journal: &mut journal,
-            limit: self.args.limit_ms.map(Duration::from_millis),
-        };
-        let ending = drive::run(&mut driver, self.plan, &mut records);
-        watch.finish();
-        drop(trouble);
-        self.end(&ending, &records)
-    }
-
-    fn end(&self, ending: &Ending, records: &[Record]) -> Result<(), Failure> {
-        let whole = matches!(ending, Ending::Complete);
-        let written = self.write(records, !whole)?;
-        if whole && records.iter().all(Record::settled) {
-            let _ = std::fs::remove_file(&self.files.journal);
-        }
-        if let Some(draft) = &written {
-            self.files.summary(self.args, draft, records, self.found)?;
-        }
-        let resume = format!("the same command with --resume continues ({})", self.files.journal.display());
-        match ending {
-            Ending::Complete if written.is_none() => {
-                Err(Failure::Input(format!("no measurement succeeded: {}", first_failure(records))))
-            }
-            Ending::Complete => {
-                let failed = records.iter().filter(|record| !record.settled()).count();
-                if failed > 0 && !self.args.quiet {
-                    let were = if failed == 1 { "measurement" } else { "measurements" };
-                    say(&format!("note: {failed} {were} failed; {resume}"));
-                }
-                Ok(())
-            }
-            Ending::Stopped => {
-                say(&format!("interrupted; what was measured is kept: {resume}"));
-                Err(Failure::Interrupted)
-            }
-            Ending::Lost(failure) => {
-                say(&format!(
-                    "error: a GPU was lost: {}; what was measured is kept: {resume}",
-                    failure.because
-                ));
-                Err(Failure::Reported)
-            }
-            Ending::Journal(error) => {
-                Err(Failure::Input(format!("cannot write {}: {error}", self.files.journal.display())))
-            }
-        }
-    }
-
-    fn write(&self, records: &[Record], partial: bool) -> Result<Option<crate::calibration::Draft>, Failure> {
-        self.files.write(records, self.found, &self.environment(), self.plan, &self.command, partial)
-    }
-
-    fn environment(&self) -> Vec<(String, String)> {
-        let shown = |(name, value): &(String, String)| (name.clone(), privacy::value(name, value));
-        self.wish.environment.iter().map(shown).collect()
-    }
-
-    /// What an earlier run measured.
-    fn earlier(&self, header: &Header) -> Result<Vec<Record>, Failure> {
-        let path = &self.files.journal;
-        if !path.exists() {
-            if self.args.resume && !self.args.quiet {
-                say("note: there is nothing to resume; everything is measured");
-            }
-            return Ok(Vec::new());
-        }
-        if self.args.fresh {
-            return Ok(Vec::new());
-        }
-        if !self.args.resume {
-            return Err(Failure::Input(format!(
-                "{} is the journal of a run that ended early: --resume continues it, --fresh begins anew",
-                path.display()
-            )));
-        }
-        let faulty = |error| {
-            Failure::Input(format!("cannot resume from {}: {error}; --fresh begins anew", path.display()))
-        };
-        let (earlier, records) = journal::read(path).map_err(faulty)?;
-        match other_box(&earlier, header) {
-            None => Ok(records),
-            Some(what) => Err(Failure::Input(format!(
-                "cannot resume from {}: it was begun with {what}; --fresh begins anew",
-                path.display()
-            ))),
-        }
-    }
-}
-
-/// What makes two boxes different ones.
-fn other_box(earlier: &Header, now: &Header) -> Option<String> {
-    let names = |header: &Header| header.found.gpus.iter().map(|gpu| gpu.name.clone()).collect::<Vec<_>>();
-    if names(earlier) != names(now) {
-        let count = earlier.found.gpus.len();
-        let name = names(earlier).into_iter().next().unwrap_or_default();
-        return Some(format!("{count}x {}", facts::preset_of(&name)));
-    }
-    for (what, a, b) in
-        [("driver", &earlier.found.driver, &now.found.driver), ("specplan", &earlier.tool, &now.tool)]
-    {
-        if a != b {
-            return Some(format!("{what} {a}"));
-        }
-    }
-    if earlier.found.nccl != now.found.nccl {
-        return Some(format!("NCCL {}", earlier.found.nccl.as_deref().unwrap_or("none")));
-    }
-    if earlier.found.synthetic != now.found.synthetic {
-        return Some("another meter".to_owned());
-    }
-    (earlier.environment != now.environment).then(|| "other NCCL_* variables".to_owned())
-}
-
-fn first_failure(records: &[Record]) -> String {
-    records.iter().find_map(|r| r.result.as_ref().err()).map_or_else(String::new, |f| f.because.clone())
 }
 
 fn parts(args: &CalibrateArgs) -> Result<BTreeSet<Part>, Failure> {

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod architecture;
+mod calibrate;
 mod command_line;
 mod documents;
 mod first_use;

@@ -22,6 +22,8 @@ pub struct Sources<'a> {
     pub others: &'a [TableRow],
     /// What was not planned.
     pub left_out: &'a [LeftOut],
+    /// What else a reader must know.
+    pub notes: &'a [String],
     /// The command, without paths.
     pub command: &'a str,
     /// The day, `2026-01-31`.
@@ -101,6 +103,7 @@ fn notes(records: &[Record], sources: &Sources) -> Vec<String> {
     if sources.left_out.len() > MOST_NOTES {
         notes.push(format!("{} more were not measured as asked.", sources.left_out.len() - MOST_NOTES));
     }
+    notes.extend(sources.notes.iter().cloned());
     notes.extend(failures(records));
     notes.extend(of_the_meter(records));
     notes.iter().map(|note| scrub(note, sources.hidden)).collect()

@@ -45,6 +45,8 @@ const FAREWELL: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub struct Child {
     process: process::Child,
+    /// Whether it was reaped: its number may belong to others now.
+    reaped: bool,
     input: Option<process::ChildStdin>,
     lines: Receiver<Heard>,
     last_words: Arc<Mutex<String>>,
@@ -97,7 +99,7 @@ impl Child {
             let kept = Arc::clone(&last_words);
             thread::spawn(move || keep_last(BufReader::new(errors), &kept));
         }
-        Ok(Self { process, input, lines, last_words })
+        Ok(Self { process, reaped: false, input, lines, last_words })
     }
 
     /// Asks, and waits until the limit at most.
@@ -150,14 +152,9 @@ impl Child {
     }
 
     fn wait(&mut self, longest: Duration) -> Option<process::ExitStatus> {
-        let deadline = Instant::now() + longest;
-        loop {
-            match self.process.try_wait() {
-                Ok(Some(status)) => return Some(status),
-                Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(5)),
-                _ => return None,
-            }
-        }
+        let status = wait(&mut self.process, longest);
+        self.reaped |= status.is_some();
+        status
     }
 
     /// The end of what it wrote to standard error, for the terminal alone.
@@ -173,14 +170,9 @@ impl Child {
 
     /// Kills the whole process group. A process that a driver holds in the kernel cannot be killed; it is left behind.
     fn kill(&mut self) {
-        if matches!(self.process.try_wait(), Ok(Some(_))) {
-            return;
+        if !self.reaped {
+            kill_group(&mut self.process);
         }
-        // Before it is reaped its number cannot belong to another group.
-        let group = format!("kill -KILL -- -{}", self.process.id());
-        let _ = Command::new("sh").args(["-c", &group]).stderr(Stdio::null()).status();
-        let _ = self.process.kill();
-        self.wait(FAREWELL);
     }
 }
 
@@ -188,6 +180,25 @@ impl Drop for Child {
     fn drop(&mut self) {
         self.input = None;
         self.kill();
+    }
+}
+
+/// Kills the group of a process that leads one and is not reaped yet: until then its number belongs to no other group.
+pub(super) fn kill_group(process: &mut process::Child) {
+    let group = format!("kill -KILL -- -{}", process.id());
+    let _ = Command::new("sh").args(["-c", &group]).stderr(Stdio::null()).status();
+    let _ = process.kill();
+    wait(process, FAREWELL);
+}
+
+fn wait(process: &mut process::Child, longest: Duration) -> Option<process::ExitStatus> {
+    let deadline = Instant::now() + longest;
+    loop {
+        match process.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(5)),
+            _ => return None,
+        }
     }
 }
 

@@ -204,6 +204,7 @@ impl Run<'_, '_> {
             self.record(group, request, instead, result)?;
         }
         if ran {
+            self.driver.journal.sync().map_err(Halt::Journal)?;
             (self.driver.watch)(Event::GroupDone { records: self.records });
         }
         Ok(())

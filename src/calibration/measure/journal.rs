@@ -1,15 +1,17 @@
-//! The journal of a run: one line of JSON per result, on disk before the next task begins, so that a run that ends early
-//! keeps what it has and `--resume` goes on from there. A last line that was cut short is dropped.
+//! The journal of a run: one line of JSON per result, written before the next task begins and on disk soon after, so that
+//! a run that ends early keeps what it has and `--resume` goes on from there. A last line that was cut short is dropped.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::plan::{Part, Variant};
 use super::reply::{Failure, FailureKind, Inspection, Measured};
+use super::rows::TableRow;
 use super::task::Task;
 
 /// The first line of every journal says this.
@@ -76,11 +78,28 @@ pub enum JournalError {
     Damaged(usize),
 }
 
+/// What a journal holds below its header.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Kept {
+    /// Results of tasks.
+    pub records: Vec<Record>,
+    /// Rows of the user's PyTorch; empty: it has not run yet.
+    pub others: Vec<TableRow>,
+}
+
+/// A line below the header.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Line {
+    Task(Box<Record>),
+    Pytorch(Vec<TableRow>),
+}
+
 /// Reads a journal. Of records for one task the last counts.
 ///
 /// # Errors
 /// See [`JournalError`]; a damaged last line is none.
-pub fn read(path: &Path) -> Result<(Header, Vec<Record>), JournalError> {
+pub fn read(path: &Path) -> Result<(Header, Kept), JournalError> {
     let bytes = std::fs::read(path)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut lines = text.lines().enumerate();
@@ -93,15 +112,16 @@ pub fn read(path: &Path) -> Result<(Header, Vec<Record>), JournalError> {
     }
     let header: Header = serde_json::from_str(header).map_err(|_| JournalError::Damaged(1))?;
     let last = text.lines().count();
-    let mut records = Vec::new();
+    let mut kept = Kept::default();
     for (at, line) in lines {
         match serde_json::from_str(line) {
-            Ok(record) => add(&mut records, record),
+            Ok(Line::Task(record)) => add(&mut kept.records, *record),
+            Ok(Line::Pytorch(rows)) => kept.others = rows,
             Err(_) if at + 1 == last => {}
             Err(_) => return Err(JournalError::Damaged(at + 1)),
         }
     }
-    Ok((header, records))
+    Ok((header, kept))
 }
 
 /// Adds a record in the place of an earlier one of the same task.
@@ -116,38 +136,65 @@ pub fn add(records: &mut Vec<Record>, record: Record) {
 
 /// A journal that is being written.
 #[derive(Debug)]
-pub struct Journal(File);
+pub struct Journal {
+    file: File,
+    synced: Instant,
+}
+
+/// How long a line may stay in the system's cache: a disk may take longer to write it than the GPU to measure it.
+const SOON: Duration = Duration::from_millis(200);
 
 impl Journal {
     /// Begins anew with a header and what is known already. The old file stays until the new one is whole.
     ///
     /// # Errors
     /// Writing fails.
-    pub fn create(path: &Path, header: &Header, records: &[Record]) -> io::Result<Self> {
+    pub fn create(path: &Path, header: &Header, kept: &Kept) -> io::Result<Self> {
         let draft = path.with_extension("jsonl.new");
-        let mut journal = Self(File::create(&draft)?);
+        let mut journal = Self { file: File::create(&draft)?, synced: Instant::now() };
         journal.line(header)?;
-        for record in records {
-            journal.line(record)?;
+        for record in &kept.records {
+            journal.line(&Line::Task(Box::new(record.clone())))?;
         }
-        journal.0.sync_data()?;
+        if !kept.others.is_empty() {
+            journal.line(&Line::Pytorch(kept.others.clone()))?;
+        }
+        journal.sync()?;
         std::fs::rename(&draft, path)?;
         Ok(journal)
     }
 
-    /// Adds a record; it is on disk when this returns.
+    /// Adds a record. It outlives this process when this returns, and the machine a moment later.
     ///
     /// # Errors
     /// Writing fails.
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
-        self.line(record)?;
-        self.0.sync_data()
+        self.line(&Line::Task(Box::new(record.clone())))?;
+        if self.synced.elapsed() > SOON { self.sync() } else { Ok(()) }
+    }
+
+    /// Adds the rows of the user's PyTorch.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn append_others(&mut self, rows: &[TableRow]) -> io::Result<()> {
+        self.line(&Line::Pytorch(rows.to_vec()))?;
+        self.sync()
+    }
+
+    /// Brings everything to the disk.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.synced = Instant::now();
+        self.file.sync_data()
     }
 
     fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_string(value)?;
         line.push('\n');
-        self.0.write_all(line.as_bytes())
+        self.file.write_all(line.as_bytes())
     }
 }
 
@@ -156,6 +203,7 @@ mod tests {
     use super::*;
     use crate::calibration::measure::Meter as _;
     use crate::calibration::measure::reply::Check;
+    use crate::calibration::measure::rows::row_of;
     use crate::calibration::measure::synthetic::Synthetic;
     use crate::collective::Transport;
 
@@ -183,26 +231,32 @@ mod tests {
         }
     }
 
+    fn kept(records: Vec<Record>) -> Kept {
+        Kept { records, others: Vec::new() }
+    }
+
     #[test]
     fn what_was_written_is_read_and_the_last_word_counts() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.partial.jsonl");
-        let mut journal = Journal::create(&path, &header(), &[record(1, 2.0)]).unwrap();
+        let mut journal = Journal::create(&path, &header(), &kept(vec![record(1, 2.0)])).unwrap();
         journal.append(&record(2, 0.1)).unwrap();
         journal.append(&record(1, 3.5)).unwrap();
-        let (read_header, records) = read(&path).unwrap();
+        let row = row_of(&record(9, 4.0)).unwrap();
+        journal.append_others(std::slice::from_ref(&row)).unwrap();
+        let (read_header, read) = read(&path).unwrap();
         assert_eq!(read_header, header());
-        assert_eq!(records, [record(1, 3.5), record(2, 0.1)]);
+        assert_eq!(read, Kept { records: vec![record(1, 3.5), record(2, 0.1)], others: vec![row] });
     }
 
     #[test]
     fn a_line_cut_short_is_dropped_at_the_end_and_a_fault_elsewhere() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
-        Journal::create(&path, &header(), &[record(1, 2.0), record(2, 2.0)]).unwrap();
+        Journal::create(&path, &header(), &kept(vec![record(1, 2.0), record(2, 2.0)])).unwrap();
         let whole = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() - 20]).unwrap();
-        assert_eq!(read(&path).unwrap().1, [record(1, 2.0)]);
+        assert_eq!(read(&path).unwrap().1, kept(vec![record(1, 2.0)]));
         let damaged = whole.replacen("\"planned\"", "\"planed\"", 1);
         std::fs::write(&path, damaged).unwrap();
         assert_eq!(read(&path).unwrap_err().to_string(), "line 2 is damaged");

@@ -1,14 +1,18 @@
 //! From records to the rows of the calibration's tables. What failed makes no row, and neither does a wrong result.
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use super::journal::Record;
 use super::plan::word;
 use super::statistics::{Quantiles, quantiles};
 use super::task::{CollectiveTask, SmallKind, Task};
+use crate::calibration::Mode;
 use crate::model::WeightFormat;
 
 /// The tables that a run fills, with the columns before the times.
 const TABLES: [(&str, &str); 8] = [
-    ("collectives", "op,ranks,family,mode,transport,algorithm,protocol,bytes"),
+    ("collectives", "op,ranks,family,mode,transport,server,algorithm,protocol,bytes"),
     ("gemm", "server,weights,n,k,rows"),
     ("moe", "server,weights,hidden,width,per_token,experts,shards,tokens"),
     ("attention", "server,kv,head_dim,heads,kv_heads,batch,rows,context"),
@@ -19,10 +23,10 @@ const TABLES: [(&str, &str); 8] = [
 ];
 
 /// One row: the table, the cells before the times, the times.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableRow {
     /// The table.
-    pub table: &'static str,
+    pub table: String,
     /// Its cells, comma-separated.
     pub cells: String,
     /// Times \[µs\].
@@ -34,7 +38,46 @@ pub fn row_of(record: &Record) -> Option<TableRow> {
     let measured = record.result.as_ref().ok()?;
     let times = quantiles(&measured.samples_us)?;
     let (table, cells) = cells(record)?;
-    Some(TableRow { table, cells, times })
+    Some(TableRow { table: table.to_owned(), cells, times })
+}
+
+/// A row that another program printed as `{"table": NAME, "row": {column: value}}`; none where the file could not be read
+/// with it.
+pub fn row_of_json(line: &Value) -> Option<TableRow> {
+    const TIMES: [&str; 4] = ["median_us", "p10_us", "p90_us", "samples"];
+    let table = line.get("table")?.as_str()?;
+    let (_, columns) = TABLES.iter().find(|(name, _)| *name == table)?;
+    let row = line.get("row")?.as_object()?;
+    let columns: Vec<&str> = columns.split(',').collect();
+    if row.keys().any(|key| !columns.contains(&key.as_str()) && !TIMES.contains(&key.as_str())) {
+        return None;
+    }
+    let mut cells = Vec::new();
+    for column in columns {
+        let cell = match row.get(column) {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::Number(number)) => number.as_u64()?.to_string(),
+            Some(Value::String(word)) => word.clone(),
+            Some(_) => return None,
+        };
+        if !cell.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) || cell.len() > 40 {
+            return None;
+        }
+        cells.push(cell);
+    }
+    let time = |column: &str| match row.get(column) {
+        None => Some(None),
+        Some(value) => value.as_f64().filter(|us| (1e-3..=1e9).contains(us)).map(Some),
+    };
+    let median = time("median_us")??;
+    let (p10, p90) = (time("p10_us")?.unwrap_or(median), time("p90_us")?.unwrap_or(median));
+    let samples = row.get("samples").map_or(Some(1), Value::as_u64)?.clamp(1, 1 << 30) as usize;
+    let times = Quantiles { p10, median, p90, samples };
+    (p10 <= median && median <= p90).then(|| TableRow {
+        table: table.to_owned(),
+        cells: cells.join(","),
+        times,
+    })
 }
 
 fn cells(record: &Record) -> Option<(&'static str, String)> {
@@ -69,8 +112,10 @@ fn cells(record: &Record) -> Option<(&'static str, String)> {
 fn collective_cells(record: &Record, task: &CollectiveTask) -> String {
     let CollectiveTask { op, ranks, family, mode, transport, bytes, .. } = task;
     let forced = &record.variant;
+    // The host's part of an eager call is that of plain CUDA; the device's time is anybody's.
+    let server = if *mode == Mode::Eager { "cuda" } else { "" };
     format!(
-        "{},{ranks},{},{},{},{},{},{bytes}",
+        "{},{ranks},{},{},{},{server},{},{},{bytes}",
         word(op),
         word(family),
         word(mode),

@@ -1,7 +1,9 @@
 //! Median and percentiles of samples.
 
+use serde::{Deserialize, Serialize};
+
 /// What is kept of the samples of a task \[µs\].
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
     /// The 10th percentile.
     pub p10: f64,

@@ -8,9 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 
 use crate::calibration::Draft;
-use crate::calibration::measure::assemble::{Sources, assemble};
 use crate::calibration::measure::journal::Record;
-use crate::calibration::measure::plan::Plan;
 use crate::calibration::measure::summary::{self, Summary};
 use crate::calibration::measure::{GpuInfo, Inspection};
 use crate::cli::args::{CalibrateArgs, CalibrateFormat};
@@ -34,32 +32,10 @@ impl Files {
         Self { journal: output.with_file_name(name), output }
     }
 
-    /// Writes the calibration of what was measured so far; none where nothing was.
-    pub(super) fn write(
-        &self,
-        records: &[Record],
-        found: &Inspection,
-        environment: &[(String, String)],
-        plan: &Plan,
-        command: &str,
-        partial: bool,
-    ) -> Result<Option<Draft>, Failure> {
-        let date = today();
-        let sources = Sources {
-            found,
-            environment,
-            others: &[],
-            left_out: &plan.left_out,
-            command,
-            date: &date,
-            tool: env!("CARGO_PKG_VERSION"),
-            hidden: &hidden(),
-            partial,
-        };
-        let Some(draft) = assemble(records, &sources) else { return Ok(None) };
-        replace(&self.output, &draft.to_yaml())
-            .map_err(|error| Failure::Input(format!("cannot write {}: {error}", self.output.display())))?;
-        Ok(Some(draft))
+    /// Writes the calibration in the place of the one before.
+    pub(super) fn replace(&self, text: &str) -> Result<(), Failure> {
+        replace(&self.output, text)
+            .map_err(|error| Failure::Input(format!("cannot write {}: {error}", self.output.display())))
     }
 
     /// Prints what was measured.
@@ -112,7 +88,7 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Names that must not reach a file: of the host and of the user.
-fn hidden() -> Vec<String> {
+pub(super) fn hidden() -> Vec<String> {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let short = host.as_ref().and_then(|name| name.split('.').next().map(str::to_owned));
     let names = [host, short, std::env::var("USER").ok(), std::env::var("LOGNAME").ok()];
@@ -120,7 +96,7 @@ fn hidden() -> Vec<String> {
 }
 
 /// The day in UTC, from days since 1970 (Hinnant, "chrono-compatible low-level date algorithms").
-fn today() -> String {
+pub(super) fn today() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (year, month, day) = civil(seconds / 86_400);
     format!("{year:04}-{month:02}-{day:02}")

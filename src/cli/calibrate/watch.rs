@@ -82,6 +82,14 @@ impl Watch {
         }
     }
 
+    /// Says what goes on beside the plan.
+    pub(super) fn part(&self, name: &'static str) {
+        if let Some(bar) = &self.bar {
+            bar.set_prefix(name);
+            bar.set_message("");
+        }
+    }
+
     fn say(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| say(text)),

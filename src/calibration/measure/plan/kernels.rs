@@ -124,16 +124,15 @@ impl Planner<'_> {
         };
         contexts.sort_unstable();
         contexts.dedup();
+        let several: &[u32] = if self.full() { &[1, 2, 4, 8] } else { &[1, 4] };
         let mut tasks = Vec::new();
-        for batch in batches {
-            for context in &contexts {
-                let (batch, context, rows) = (*batch, *context, 1);
-                for AttentionShape { kv, head_dim, heads, kv_heads } in grouped.iter().copied() {
-                    tasks.push(Task::Attention { kv, head_dim, heads, kv_heads, batch, rows, context });
-                }
-                for (kv, heads) in latent.iter().copied() {
-                    tasks.push(Task::Mla { kv, heads, batch, rows, context });
-                }
+        let pairs = batches.iter().flat_map(|batch| contexts.iter().map(move |context| (*batch, *context)));
+        for ((batch, context), rows) in pairs.flat_map(|pair| several.iter().map(move |rows| (pair, *rows))) {
+            for AttentionShape { kv, head_dim, heads, kv_heads } in grouped.iter().copied() {
+                tasks.push(Task::Attention { kv, head_dim, heads, kv_heads, batch, rows, context });
+            }
+            for (kv, heads) in latent.iter().copied() {
+                tasks.push(Task::Mla { kv, heads, batch, rows, context });
             }
         }
         tasks
