@@ -77,7 +77,7 @@ pub struct CollectiveSummary {
     pub latency_us: f64,
     /// Largest message \[B\].
     pub largest_bytes: f64,
-    /// Its bus bandwidth, 2(n-1)/n · bytes / time (nccl-tests, doc/PERFORMANCE.md) \[GB/s\].
+    /// Its bus bandwidth, 2(n-1)/n · bytes / time (as nccl-tests defines it) \[GB/s\].
     pub busbw_gb_s: f64,
 }
 
