@@ -10,6 +10,7 @@ pub mod assemble;
 pub mod child;
 pub mod drive;
 pub mod facts;
+mod ffi;
 pub mod fits;
 pub mod gpu;
 pub mod journal;

@@ -318,6 +318,7 @@ pub fn describe(task: &Task) -> String {
     use crate::calibration::measure::task::word_of_weights;
     match task {
         Task::Inspect => "the box".to_owned(),
+        Task::SelfTest => "test of the kernels".to_owned(),
         Task::Stream { bytes } => format!("read of {}", size(*bytes)),
         Task::Gemm { weights, n, k, rows } => {
             format!("gemm {} {rows} x {k} x {n}", word_of_weights(*weights))

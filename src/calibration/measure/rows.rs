@@ -82,7 +82,7 @@ pub fn row_of_json(line: &Value) -> Option<TableRow> {
 
 fn cells(record: &Record) -> Option<(&'static str, String)> {
     Some(match record.task() {
-        Task::Inspect => return None,
+        Task::Inspect | Task::SelfTest => return None,
         Task::Stream { bytes } => ("stream", bytes.to_string()),
         Task::Gemm { weights, n, k, rows } => {
             ("gemm", format!("cuda,{},{n},{k},{rows}", table_word(*weights)))

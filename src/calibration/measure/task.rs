@@ -32,6 +32,9 @@ pub struct Request {
 pub enum Task {
     /// The box: answered by [`super::Outcome::Inspected`].
     Inspect,
+    /// Every own kernel against the host, and the all-reduce kernels with streams of one GPU for ranks. Sample: how long
+    /// that took; a note for each comparison.
+    SelfTest,
     /// Streaming read. Sample: device time to read this much once.
     Stream {
         /// How much \[B\]; more than L2 holds.

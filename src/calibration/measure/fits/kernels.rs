@@ -71,6 +71,7 @@ fn demand(task: &Task) -> Option<(String, f64, f64)> {
         Task::Link { kind: LinkKind::HostCopy, bytes, .. } => ("host-copy".to_owned(), bytes as f64, 0.0),
         Task::Link { kind: LinkKind::Copy, bytes, .. } => ("copy".to_owned(), bytes as f64, 0.0),
         Task::Inspect
+        | Task::SelfTest
         | Task::Small { .. }
         | Task::Launch { .. }
         | Task::Link { .. }

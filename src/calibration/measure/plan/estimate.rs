@@ -36,6 +36,7 @@ pub fn estimate_task(task: &Task, repeats: u32) -> Seconds {
     let samples = f64::from(repeats);
     let (setup_ms, sample_us) = match task {
         Task::Inspect => (50.0, 0.0),
+        Task::SelfTest => (10_000.0, 0.0),
         Task::Stream { bytes } => (10.0, 4.0 * *bytes as f64 / FILL * 1e6),
         Task::Gemm { n, k, rows, .. } | Task::Dequant { n, k, rows, .. } => {
             let one = f64::from(*n) * f64::from(*k) * 2.0 / FILL * 1e6 + 3.0 + f64::from(*rows) * 0.02;

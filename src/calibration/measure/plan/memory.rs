@@ -12,7 +12,7 @@ pub fn memory_of(task: &Task, l2: u64) -> u64 {
     let rotated = |bytes: u64| (2 * bytes).max(3 * l2 + bytes);
     let cache = |batch: u32, context: u32, per_token: u64| wide(batch) * wide(context) * per_token;
     BASE + match *task {
-        Task::Inspect | Task::Launch { .. } => 0,
+        Task::Inspect | Task::SelfTest | Task::Launch { .. } => 0,
         Task::Stream { bytes } => bytes,
         Task::Gemm { weights, n, k, rows } => {
             let matrix = (wide(n) * wide(k)) as f64 * weights.bits() / 8.0;
