@@ -15,9 +15,13 @@ Run it with the python of your server. SHAPES.json holds, all optional:
 
 A line is {"table": NAME, "row": {column: value}} with the columns of the calibration format and server `pytorch`,
 {"failed": TASK, "because": SENTENCE}, and last {"done": true, "rows": n, "failed": n, "seconds": s, "versions": {...}}.
-Device times come from two CUDA graphs of a chain, one three times as long as the other: their difference holds no
-launch. Weights and caches are rotated through more than L2. Host times are taken operation by operation in the order of
-a layer, since a loop over one operation finds its code in the cache. No name of the host or its user is written.
+Device times are those of an operation amid others, as in a pass: a chain of [projection, kernel that writes the input,
+operation, kernel] less the same chain without the operation. In a chain of itself alone an operation finds its code in the
+caches of the multiprocessors, and is up to a microsecond a kernel too fast; behind a projection alone it finds not even its
+input in L2, and is too slow. The chains are CUDA graphs of two lengths, so that their difference holds no launch; weights
+and caches are rotated through more than L2. Host times are taken operation by operation in the order of a layer, several
+layers in a row, in blocks spread over the whole run, since hosts change their speed within seconds. No name of the host or its user is
+written.
 """
 
 import json
@@ -34,11 +38,14 @@ BATCHES = [1, 4, 16, 64]
 ROWS = [1, 2, 4, 8, 16]
 CONTEXTS = [128, 1024, 2048, 8192]
 GRID = [1024, 2048, 4096, 6144, 8192, 14336]
-GRID_HEADS = [(1, 1), (4, 1), (8, 1), (16, 1)]  # query heads per KV head of a rank, KV heads are the models'
+GRID_GROUPS = [4, 8]  # query heads per KV head; KV heads are the first model's
 COLLECTIVE_BYTES = [1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 1048576, 4194304]
 DEFAULT_MODEL = dict(hidden=4096, heads=32, kv_heads=8, head_dim=128, width=14336, experts=0, per_token=0, vocabulary=32768)
-SAMPLES = 12
-L2_TIMES = 1.3
+SAMPLES = 9
+BETWEEN = 4096  # width of the projection that stands between
+BETWEEN_SETS = 16
+ISSUE_LAYERS = 12  # of one block, the first quarter to warm up
+ISSUE_PASSES = 3
 
 
 def quantile(values, q):
@@ -84,12 +91,16 @@ class Probe:
         self.rank, self.ranks, self.shapes, self.started = rank, ranks, shapes, started
         self.limit = float(shapes.get("limit_s", 60))
         self.printer = Printer(rank > 0)
-        self.l2 = torch.cuda.get_device_properties(0).L2_cache_size or 64 << 20
+        self.bases, self.issued = {}, {}
         free, _ = torch.cuda.mem_get_info()
         numbers = int(min(6e9, 0.45 * free)) // 2
         self.pool = torch.empty(numbers, dtype=torch.bfloat16, device="cuda")
         for start in range(0, numbers, 1 << 28):
             self.pool[start : start + (1 << 28)].normal_(0.0, 0.02)
+        cut = numbers - BETWEEN_SETS * BETWEEN * BETWEEN
+        self.between = self.pool[cut:].view(BETWEEN_SETS, BETWEEN, BETWEEN)
+        self.pool = self.pool[:cut]
+        self.little = self.activation(3, 1, BETWEEN)
         self.grouped = getattr(self.F, "grouped_mm", None) or getattr(torch, "_grouped_mm", None)
 
     # --- measuring -----------------------------------------------------------------------------------------------
@@ -116,8 +127,8 @@ class Probe:
             times.append(1000 * start.elapsed_time(end))
         return times[2:]
 
-    def device_us(self, run, count):
-        """Samples of the device time of one operation; run(i) is its i-th instance."""
+    def chain_us(self, run, count):
+        """Samples of the device time of one item of a chain; run(i) is its i-th item."""
         for number in range(2):
             run(number)
         self.torch.cuda.synchronize()
@@ -127,11 +138,30 @@ class Probe:
         del short, long
         return samples
 
-    def chain(self, item_bytes, least=8, most=160):
-        """How many instances it takes to leave L2, and how many fit the pool."""
-        item = max(item_bytes, 2)
-        wanted = min(max(math.ceil(L2_TIMES * self.l2 / item), least), most)
-        return wanted, max(1, int(self.pool.numel() * 2 // item))
+    def amid(self, run, inputs):
+        """A projection, kernels that write what the layer has just computed, the operation, another kernel."""
+        x, y, z = self.little
+
+        def item(i):
+            self.F.linear(x, self.between[i % BETWEEN_SETS])
+            for t in inputs:
+                t.mul_(1)
+            if run:
+                run(i)
+            return y * z
+
+        return item
+
+    def device_us(self, run, count, inputs):
+        """Samples of the device time of one operation amid others."""
+        base = (count, *(t.numel() for t in inputs))
+        if base not in self.bases:
+            self.bases[base] = quantile(self.chain_us(self.amid(None, inputs), count), 0.5)
+        return [sample - self.bases[base] for sample in self.chain_us(self.amid(run, inputs), count)]
+
+    def chain(self, item_bytes):
+        """Items of a chain, fewer of large ones, and how many operands fit the pool."""
+        return (12 if item_bytes < 100e6 else 4), max(1, int(self.pool.numel() * 2 // max(item_bytes, 2)))
 
     def view(self, number, fit, *shape):
         """The number-th piece of the pool; neighbouring ones do not overlap until the pool is used up."""
@@ -140,7 +170,7 @@ class Probe:
         return self.pool[start : start + size].view(shape)
 
     def measured(self, table, key, make):
-        """Prints a row, unless it is there or time is up. make() gives (run, count)."""
+        """Prints a row, unless it is there or time is up. make() gives what runs, how often, and its fresh inputs."""
         if self.late():
             self.skipped = True
             return
@@ -148,8 +178,7 @@ class Probe:
             return
         try:
             with self.torch.no_grad():
-                run, count = make()
-                samples = self.device_us(run, count)
+                samples = self.device_us(*make())
             self.printer.row(table, key, samples)
         except self.torch.OutOfMemoryError:
             self.torch.cuda.empty_cache()
@@ -169,7 +198,7 @@ class Probe:
         def make():
             x = self.activation(rows, k)
             count, fit = self.chain(2 * n * k)
-            return lambda i: self.F.linear(x, self.view(i, fit, n, k)), count
+            return lambda i: self.F.linear(x, self.view(i, fit, n, k)), count, [x]
 
         self.measured("gemm", dict(server="pytorch", weights="bf16", n=n, k=k, rows=rows), make)
 
@@ -183,7 +212,7 @@ class Probe:
         def make():
             q = self.activation(batch, rows, heads, head_dim)
             size = batch * context * kv_heads * head_dim
-            count, fit = self.chain(4 * size, least=4, most=48)
+            count, fit = self.chain(4 * size)
             if 2 * size > self.pool.numel():
                 raise ValueError("the cache is larger than the memory set aside")
 
@@ -191,7 +220,7 @@ class Probe:
                 both = self.view(i, fit, 2, batch, context, kv_heads, head_dim)
                 return self.attend(q, both[0], both[1])
 
-            return run, count
+            return run, count, [q]
 
         key = dict(server="pytorch", kv="bf16", head_dim=head_dim, heads=heads, kv_heads=kv_heads, batch=batch, rows=rows,
                    context=context)  # fmt: skip
@@ -226,7 +255,7 @@ class Probe:
             down = self.pool[base + size * 2 // 3 : base + size].view(experts, hidden, width)
             return self.mix(h, weights, chosen[i % 16], up, down, numbers)
 
-        return run
+        return run, h
 
     def moe(self, hidden, width, per_token, experts, shards, tokens):
         def make():
@@ -234,14 +263,15 @@ class Probe:
                 raise ValueError("this PyTorch has no grouped_mm")
             if width % shards:
                 raise ValueError("the shards do not divide the width")
-            return self.experts_of(hidden, width // shards, per_token, experts, tokens), 8
+            run, h = self.experts_of(hidden, width // shards, per_token, experts, tokens)
+            return run, 6, [h]
 
         key = dict(server="pytorch", weights="bf16", hidden=hidden, width=width, per_token=per_token, experts=experts,
                    shards=shards, tokens=tokens)  # fmt: skip
         self.measured("moe", key, make)
 
     def small_operations(self, m, tokens):
-        """Label, bytes that it moves, what runs; of one rank of a model."""
+        """Label, bytes that it moves, what the layer has just written of its inputs, what runs; of one rank of a model."""
         torch, F = self.torch, self.F
         hidden, d = m["hidden"], m["head_dim"]
         heads, kv = m["heads"] // m["tensor"], max(m["kv_heads"] // m["tensor"], 1)
@@ -265,11 +295,11 @@ class Probe:
             keys[:, 15:].copy_(k.unsqueeze(1))
             values[:, 15:].copy_(v.unsqueeze(1))
 
-        yield "norm", 4 * tokens * hidden, lambda _: F.rms_norm(x, (hidden,), weight, 1e-5)
-        yield "residual_add", 6 * tokens * hidden, lambda _: x + y
-        yield "embedding", 4 * tokens * hidden, lambda _: table[numbers]
-        yield "rope", 4 * tokens * (heads + kv) * d, rope
-        yield "kv_write", 8 * tokens * kv * d, kv_write
+        yield "norm", 4 * tokens * hidden, [x], lambda _: F.rms_norm(x, (hidden,), weight, 1e-5)
+        yield "residual_add", 6 * tokens * hidden, [y], lambda _: x + y
+        yield "embedding", 4 * tokens * hidden, [numbers], lambda _: table[numbers]
+        yield "rope", 4 * tokens * (heads + kv) * d, [qkv], rope
+        yield "kv_write", 8 * tokens * kv * d, [k, v], kv_write
         if m["experts"]:
             router = self.activation(tokens, m["experts"])
             probabilities = torch.softmax(router, dim=-1)
@@ -278,14 +308,14 @@ class Probe:
                 weights, chosen = torch.topk(probabilities, m["per_token"], dim=-1)
                 return weights / weights.sum(-1, keepdim=True), chosen
 
-            yield "router_softmax", 4 * tokens * m["experts"], lambda _: torch.softmax(router, dim=-1)
-            yield "topk", 2 * tokens * (m["experts"] + 4 * m["per_token"]), topk
+            yield "router_softmax", 4 * tokens * m["experts"], [router], lambda _: torch.softmax(router, dim=-1)
+            yield "topk", 2 * tokens * (m["experts"] + 4 * m["per_token"]), [probabilities], topk
         else:
             both = self.activation(tokens, 2 * width)
             gated = self.activation(tokens, width)
             up = both[:, width:]
-            yield "silu", 4 * tokens * width, lambda _: F.silu(both.chunk(2, dim=-1)[0])
-            yield "mul", 6 * tokens * width, lambda _: gated * up
+            yield "silu", 4 * tokens * width, [both], lambda _: F.silu(both.chunk(2, dim=-1)[0])
+            yield "mul", 6 * tokens * width, [both, gated], lambda _: gated * up
         yield from self.head_operations(m["vocabulary"], tokens)
 
     def head_operations(self, vocabulary, tokens):
@@ -301,23 +331,23 @@ class Probe:
             return (wanted == drafted).int().cumprod(-1).sum(-1)
 
         count = tokens * vocabulary
-        yield "logits_to_fp32", 6 * count, lambda _: logits.float()
-        yield "argmax", 4 * count, lambda _: wide.argmax(-1)
-        yield "softmax", 6 * count, lambda _: torch.softmax(logits, dim=-1, dtype=torch.float32)
-        yield "draft_topk", 4 * count, lambda _: torch.topk(wide, 1, dim=-1)[1].view(-1)
+        yield "logits_to_fp32", 6 * count, [logits], lambda _: logits.float()
+        yield "argmax", 4 * count, [wide], lambda _: wide.argmax(-1)
+        yield "softmax", 6 * count, [logits], lambda _: torch.softmax(logits, dim=-1, dtype=torch.float32)
+        yield "draft_topk", 4 * count, [wide], lambda _: torch.topk(wide, 1, dim=-1)[1].view(-1)
         if tokens > 1:
-            yield "accept", 0, accept
+            yield "accept", 0, [chosen], accept
 
     def small(self, m, tokens):
         with self.torch.no_grad():
-            for label, size, run in self.small_operations(m, tokens):
+            for label, size, inputs, run in self.small_operations(m, tokens):
                 key = dict(server="pytorch", what="small-kernel", op=label, size_bytes=size)
-                self.measured("launch", key, lambda run=run: (run, 24))
+                self.measured("launch", key, lambda run=run, inputs=inputs: (run, 20, inputs))
 
     # --- the host ---------------------------------------------------------------------------------------------------
 
-    def issue(self, m):
-        """Host time of each operation, in the order of a layer, GPU idle at the start of each round."""
+    def layer_operations(self, m):
+        """Operations of a pass by label, with small operands: what they cost the host."""
         torch, F = self.torch, self.F
         hidden, d = m["hidden"], m["head_dim"]
         heads, kv = m["heads"] // m["tensor"], max(m["kv_heads"] // m["tensor"], 1)
@@ -325,37 +355,44 @@ class Probe:
         q = self.activation(1, 1, heads, d)
         cache = self.view(0, 1, 2, 1, 1024, kv, d)
         one = torch.zeros(1, device="cuda")
-        operations = [(label, run) for label, _, run in self.small_operations(m, 2)]
+        operations = [(label, run) for label, _, _, run in self.small_operations(m, 2)]
         operations.append(("gemm", lambda _: F.linear(x, w)))
         operations.append(("attention", lambda _: self.attend(q, cache[0], cache[1])))
         operations.append(("", lambda _: one.add_(1)))
         if m["experts"] and self.grouped:
             try:
-                run = self.experts_of(hidden, m["width"] // m["tensor"], m["per_token"], m["experts"], 1)
+                run, _ = self.experts_of(hidden, m["width"] // m["tensor"], m["per_token"], m["experts"], 1)
                 run(0)
                 operations.append(("experts", run))
             except (ValueError, RuntimeError):
                 pass
-        times = {label: [] for label, _ in operations}
-        for turn in range(70):
+        return operations
+
+    def issue_block(self):
+        """One block of host times of each operation, in the order of a layer, several layers in a row."""
+        torch = self.torch
+        with torch.no_grad():
+            for operations in self.operations * ISSUE_PASSES:
+                torch.cuda.synchronize()
+                for layer in range(ISSUE_LAYERS):
+                    for label, run in operations:
+                        start = time.perf_counter_ns()
+                        run(0)
+                        end = time.perf_counter_ns()
+                        if layer >= ISSUE_LAYERS // 4:
+                            self.issued.setdefault(label, []).append((end - start) / 1000)
             torch.cuda.synchronize()
-            for label, run in operations:
-                start = time.perf_counter_ns()
-                run(0)
-                end = time.perf_counter_ns()
-                if turn >= 10:
-                    times[label].append((end - start) / 1000)
-        torch.cuda.synchronize()
-        for label, samples in times.items():
-            key = dict(server="pytorch", what="issue", op=label)
-            if self.printer.new("launch", key):
-                self.printer.row("launch", key, samples)
+
+    def issue_rows(self):
+        for label, samples in self.issued.items():
+            self.printer.row("launch", dict(server="pytorch", what="issue", op=label), samples)
 
     def launches(self):
         """Graph node, graph launch, synchronise, read-back."""
         torch = self.torch
         x = torch.zeros(1, device="cuda")
-        self.measured("launch", dict(server="pytorch", what="graph-node", op=""), lambda: (lambda _: x.add_(1), 100))
+        node = self.chain_us(lambda _: x.add_(1), 100)
+        self.printer.row("launch", dict(server="pytorch", what="graph-node", op=""), node)
         graph = self.graph(lambda _: x.add_(1), 500)
         device = quantile(self.replays(graph, SAMPLES), 0.5)
         launch, whole = [], []
@@ -460,8 +497,8 @@ class Probe:
         tokens = shapes.get("tokens", TOKENS)
         self.skipped = False
         self.launches()
-        for m in models:
-            self.issue(m)
+        self.operations = [self.layer_operations(m) for m in models]
+        self.issue_block()
         for task in shapes.get("tasks", []):
             self.task(task)
         for m in models:
@@ -471,18 +508,28 @@ class Probe:
                     self.gemm(n, k, count)
                 if m["experts"]:
                     self.moe(m["hidden"], m["width"], m["per_token"], m["experts"], tensor, count)
-            self.attentions(*self.heads_of(m))
+            self.issue_block()
+            self.attentions(*self.heads_of(m), shapes.get("contexts", CONTEXTS))
+            self.issue_block()
         if shapes.get("grid"):
-            d, _, kv = self.heads_of(models[0])
-            for group, times in GRID_HEADS:
-                self.attentions(d, group * kv * times, kv * times)
-            for n in GRID:
-                for k in GRID:
-                    for count in tokens:
-                        self.gemm(n, k, count)
+            self.grid(models[0], tokens)
+        self.issue_rows()
 
-    def attentions(self, head_dim, heads, kv_heads):
-        for context in self.shapes.get("contexts", CONTEXTS):
+    def grid(self, m, tokens):
+        """A net around the models' own shapes, for models that were not named."""
+        for n in GRID:
+            for k in GRID:
+                for count in tokens:
+                    self.gemm(n, k, count)
+            self.issue_block()
+        d, _, kv = self.heads_of(m)
+        contexts = self.shapes.get("contexts", CONTEXTS)
+        for group in GRID_GROUPS:
+            self.attentions(d, group * kv, kv, [contexts[0], contexts[-1]])
+            self.issue_block()
+
+    def attentions(self, head_dim, heads, kv_heads, contexts):
+        for context in contexts:
             for batch in self.shapes.get("batches", BATCHES):
                 for rows in self.shapes.get("rows", ROWS):
                     if batch * rows <= 1024 and 4 * batch * context * kv_heads * head_dim <= 2 * self.pool.numel():
@@ -525,7 +572,8 @@ def worker(rank, ranks, shapes, started, port):
     torch.cuda.set_device(0 if shapes.get("share_gpu") else rank)
     if ranks > 1:
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-        torch.distributed.init_process_group("nccl", rank=rank, world_size=ranks)
+        device = torch.device("cuda", 0 if shapes.get("share_gpu") else rank)
+        torch.distributed.init_process_group("nccl", rank=rank, world_size=ranks, device_id=device)
         torch.distributed.all_reduce(torch.zeros(1, device="cuda"))
     probe = Probe(torch, rank, ranks, shapes, started)
     if ranks > 1:

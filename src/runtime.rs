@@ -70,6 +70,8 @@ pub struct Runtime {
     pub host_per_cycle: Sourced<Seconds>,
     /// The same where the scheduler overlaps host work with the GPU.
     pub host_per_cycle_overlapped: Sourced<Seconds>,
+    /// Standard deviation over mean of one host operation.
+    pub host_jitter: Sourced<f64>,
     /// Whether the embedding is split over the vocabulary and followed by an all-reduce.
     pub embedding_allreduce: bool,
     /// Whether the fused MLA down-projections and the router are replicated on every rank.

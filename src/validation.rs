@@ -1,8 +1,8 @@
 //! Predictions beside measurements: signed errors, medians, worst cases, and what each prediction was given.
 //!
 //! Levels: V0 one collective or kernel, V1 a forward pass, V2 a draft/verify cycle, V3 single-stream or batch
-//! throughput, V4 serving. A row whose prediction used the observed inner quantity would be arithmetic and is not
-//! accepted here; a row that a constant was fitted to is kept out of the headline.
+//! throughput, V4 serving. A row whose prediction used an observed inner quantity is arithmetic; it and a row that a
+//! constant was fitted to are kept out of the headline.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,8 +51,14 @@ pub struct Comparison {
     pub predicted: f64,
     /// What the prediction knew of this machine: `presets only`, `calibrated all-reduce`.
     pub inputs: String,
-    /// Whether the row counts as predicted: nothing was fitted to it.
+    /// Whether the row counts as predicted: nothing was fitted to it, nor given from its inside.
     pub held_out: bool,
+    /// Whether the prediction was given an observed inner quantity.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub arithmetic: bool,
+    /// Relative difference of two repeats of the measurement, where it was repeated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<f64>,
     /// Source of the measurement.
     pub source: String,
     /// What a reader should know.
@@ -87,6 +93,9 @@ pub struct Summary {
     pub worst_id: String,
     /// Whether all rows are held out.
     pub held_out: bool,
+    /// Median relative difference of two repeats, over the rows that were repeated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<f64>,
 }
 
 /// Summaries by group, in order of first appearance.
@@ -116,6 +125,10 @@ fn summary(rows: &[&Comparison]) -> Summary {
         worst: worst.error().abs(),
         worst_id: worst.id.clone(),
         held_out: rows.iter().all(|row| row.held_out),
+        repeat: {
+            let repeats: Vec<f64> = rows.iter().filter_map(|row| row.repeat).collect();
+            (!repeats.is_empty()).then(|| quantile(&repeats, 0.5))
+        },
     }
 }
 
@@ -144,6 +157,8 @@ mod tests {
             predicted,
             inputs: String::new(),
             held_out: true,
+            arithmetic: false,
+            repeat: None,
             source: String::new(),
             note: String::new(),
         }

@@ -17,6 +17,7 @@ impl Calibration {
     /// | issue of a kernel | `issue` without `op` | |
     /// | issue of a collective | `issue-collective`, `all-reduce` or without `op` | |
     /// | graph launch | | `graph-launch` |
+    /// | jitter of one host operation | `issue`, from p10 and p90 | |
     /// | host work of a step | | `read-back`: plain PyTorch and CUDA do nothing else between two passes |
     ///
     /// A draft/verify cycle of plain PyTorch or CUDA reads its tokens back once, as a step does, so that its further host
@@ -43,6 +44,9 @@ impl Calibration {
             let nothing = Sourced::new(Seconds::ZERO, Source::Measured);
             runtime.host_per_step = read_back;
             (runtime.host_per_cycle, runtime.host_per_cycle_overlapped) = (nothing, nothing);
+        }
+        if let Some(cv) = self.host_jitter(kind) {
+            runtime.host_jitter = Sourced::new(cv, Source::Measured);
         }
         runtime
     }

@@ -2,6 +2,9 @@
 //!
 //! Tables stand in the file as blocks of text; every text is quoted, so that a version `2.10` stays one.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write as _;
 
 use super::curves::{JitterFit, KernelFit};

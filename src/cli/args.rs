@@ -385,6 +385,9 @@ pub(super) struct ValidateArgs {
     /// Tables of measurements (CSV), or folders of them; none: the shipped ones
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
+    /// What was measured on the machine of rows that name no calibration: a preset or a file
+    #[arg(long, value_name = "FILE")]
+    pub(super) calibration: Option<String>,
     /// Largest median error of the headline that passes; exit 1 beyond it
     #[arg(long, value_name = "PERCENT")]
     pub(super) max_error: Option<String>,

@@ -38,6 +38,8 @@ pub(super) fn comparisons() -> Vec<Comparison> {
                 predicted: row.predicted.us(),
                 inputs: "the neighbouring rows".to_owned(),
                 held_out: true,
+                arithmetic: false,
+                repeat: None,
                 source: "aiconfigurator-core 0.12.0".to_owned(),
                 note: String::new(),
             })

@@ -24,6 +24,7 @@ fn runtime(kind: RuntimeKind) -> Runtime {
         host_per_step: nothing,
         host_per_cycle: nothing,
         host_per_cycle_overlapped: nothing,
+        host_jitter: Sourced::new(0.0, Source::Assumed),
         embedding_allreduce: kind == RuntimeKind::Sglang,
         replicates_mla_down: true,
         fuses_small_ops: server,

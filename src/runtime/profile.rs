@@ -63,6 +63,7 @@ impl Runtime {
             host_per_step: ms(0.2, 0.1, 0.4),
             host_per_cycle: ms(2.0, 1.4, 2.6),
             host_per_cycle_overlapped: ms(0.6, 0.3, 1.0),
+            host_jitter: Sourced::new(0.3, Source::Assumed),
             embedding_allreduce: true,
             replicates_mla_down: true,
             fuses_small_ops: true,

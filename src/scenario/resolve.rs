@@ -275,13 +275,14 @@ impl Resolver<'_, '_> {
             execution: defaults::execution(execution),
             policy: defaults::policy(written, allreduce, environment),
         };
+        let calibration = calibration?;
         let setup = ModelledSetup {
             common,
             hardware,
-            calibration: calibration?,
+            runtime: calibration.measured_host(runtime),
+            calibration,
             draft,
             model,
-            runtime,
             parallel,
             context,
             baseline: settings(baseline.execution, &baseline.allreduce, &baseline.environment),

@@ -16,7 +16,7 @@ pub struct Settings {
 /// Settings of the machine; where neither hosts nor ranks vary and nothing else is said, nothing does.
 pub fn machine_config(keys: &SimulationKeys, runtime: &Runtime, over: Settings) -> MachineConfig {
     let default = MachineConfig::default();
-    let host_jitter = keys.host_jitter.unwrap_or(default.host_jitter);
+    let host_jitter = keys.host_jitter.unwrap_or(runtime.host_jitter.value);
     let rank_speed = keys.rank_speed.unwrap_or(default.rank_speed);
     let spread = keys.profile_spread.unwrap_or(host_jitter > 0.0 || rank_speed > 0.0);
     MachineConfig {

@@ -141,7 +141,7 @@ fn keys_and_values_are_checked_with_their_place() {
         ),
         (
             "[]".to_owned(),
-            "line 1, column 1: a calibration takes the keys format, box, provenance, base, notes, tables, table_files, fits, not a list",
+            "line 1, column 1: a calibration takes the keys format, box, provenance, base, notes, tables, table_files, fits, kernel_fits, jitter, not a list",
         ),
         (format!("{HEAD}tabels: {{}}\n"), "line 4, column 1: unknown key `tabels`; did you mean `tables`?"),
         (format!("{HEAD}box: {{}}\n"), "line 4, column 1: the key `box` stands twice, first in line 2"),
@@ -190,7 +190,7 @@ fn keys_and_values_are_checked_with_their_place() {
         ),
         (
             format!("{HEAD}tables: 3\n"),
-            "line 4, column 9: `tables` takes the keys collectives, gemm, attention, mla, moe, launch, links, not `3`",
+            "line 4, column 9: `tables` takes the keys collectives, gemm, attention, mla, moe, launch, links, stream, not `3`",
         ),
         (
             format!("{HEAD}table_files: {{ gemm: ../g.csv }}\n"),

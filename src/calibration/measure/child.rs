@@ -185,7 +185,7 @@ impl Drop for Child {
 
 /// Kills the group of a process that leads one and is not reaped yet: until then its number belongs to no other group.
 pub(super) fn kill_group(process: &mut process::Child) {
-    let group = format!("kill -KILL -- -{}", process.id());
+    let group = format!("kill -s KILL -- -{}", process.id());
     let _ = Command::new("sh").args(["-c", &group]).stderr(Stdio::null()).status();
     let _ = process.kill();
     wait(process, FAREWELL);

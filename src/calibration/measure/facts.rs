@@ -4,8 +4,8 @@ use indexmap::IndexMap;
 
 use super::privacy;
 use super::reply::Inspection;
-use crate::calibration::BoxFacts;
-use crate::hardware;
+use crate::calibration::{BoxFacts, base_for};
+use crate::hardware::{self, PresetEntry};
 
 /// Facts of a box; NCCL_* variables as the file may hold them.
 pub fn facts(found: &Inspection, environment: &[(String, String)]) -> BoxFacts {
@@ -46,15 +46,21 @@ pub fn preset_of(driver_name: &str) -> String {
         name == asked || asked.starts_with(&format!("{name}-"))
     };
     // The longest name wins: `rtx-6000-ada` over `rtx-6000`.
-    let mut best: Option<(usize, &str)> = None;
+    let mut best: Option<(usize, &PresetEntry)> = None;
     for entry in hardware::gpu_entries() {
         for name in std::iter::once(&entry.name).chain(&entry.aliases) {
             if answers(name) && best.is_none_or(|(length, _)| plain(name).len() > length) {
-                best = Some((plain(name).len(), &entry.name));
+                best = Some((plain(name).len(), entry));
             }
         }
     }
-    best.map_or(asked.clone(), |(_, name)| name.to_owned())
+    best.map_or(asked.clone(), |(_, entry)| with_tables(entry).to_owned())
+}
+
+/// Of the names of a GPU the one by which the calibrations that ship with specplan know it.
+fn with_tables(entry: &PresetEntry) -> &str {
+    let names = std::iter::once(&entry.name).chain(&entry.aliases);
+    names.map(String::as_str).find(|name| base_for(name).is_some()).unwrap_or(&entry.name)
 }
 
 /// `NVIDIA RTX PRO 6000 Blackwell Server Edition` as `rtx-pro-6000-server`.
@@ -78,6 +84,7 @@ mod tests {
             ("NVIDIA GeForce RTX 4090", "rtx-4090"),
             ("NVIDIA GeForce RTX 5090", "rtx-5090"),
             ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000"),
+            ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "rtx-pro-6000-max-q"),
             ("synthetic", "synthetic"),
             ("NVIDIA Zeta 9", "zeta-9"),
         ] {

@@ -4,15 +4,22 @@
 const NAMING: &[&str] =
     &["NCCL_COMM_ID", "NCCL_HOSTID", "NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME", "NCCL_IB_HCA"];
 
+/// What stands for a name, and for a path.
+const SET: &str = "(set)";
+const FILE: &str = "(a file)";
+
 /// A variable's value as a file may hold it: paths and names are replaced by the fact that they are set.
 pub fn value(name: &str, value: &str) -> String {
+    if matches!(value, SET | FILE) {
+        return value.to_owned();
+    }
     let plain = |c: char| c.is_ascii_alphanumeric() || "_.,:;=^+-*".contains(c);
     if NAMING.contains(&name) {
-        "(set)".to_owned()
+        SET.to_owned()
     } else if value.contains(['/', '\\']) {
-        "(a file)".to_owned()
+        FILE.to_owned()
     } else if value.len() > 100 || !value.chars().all(plain) {
-        "(set)".to_owned()
+        SET.to_owned()
     } else {
         value.to_owned()
     }
@@ -54,6 +61,7 @@ mod tests {
             ("NCCL_X", "anna's box", "(set)"),
         ] {
             assert_eq!(value(name, raw), kept, "{name}");
+            assert_eq!(value(name, kept), kept, "{name}, twice");
         }
     }
 

@@ -16,6 +16,8 @@ use crate::units::Bytes;
 const FEWEST: usize = 4;
 /// More knots say no more than the table.
 const MOST_KNOTS: usize = 3;
+/// An error with which no further knot is sought: measurements repeat no better.
+const GOOD: f64 = 0.005;
 /// What a further knot must leave of the error.
 const WORTH: f64 = 0.8;
 
@@ -60,7 +62,7 @@ fn best(points: &[Point]) -> Option<(Params, Vec<f64>)> {
     }
     let mut knots = Vec::new();
     let mut errors = left_out(points, &knots)?;
-    while knots.len() < MOST_KNOTS && points.len() > knots.len() + FEWEST {
+    while score(&errors) > GOOD && knots.len() < MOST_KNOTS && points.len() > knots.len() + FEWEST {
         let Some((with, less)) = one_more(points, &knots) else { break };
         if score(&less) > WORTH * score(&errors) {
             break;

@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn shapes_that_follow_no_formula_are_flagged() {
         let points: Vec<Point> =
-            (1..=12).map(|i| (f64::from(i) * 1e6, 0.0, if i % 3 == 0 { 90.0 } else { 10.0 })).collect();
+            (1..=12).map(|i| (f64::from(i) * 1e6, 0.0, [10.0, 25.0, 60.0][i as usize % 3])).collect();
         assert!(one("moe".to_owned(), &points).is_none_or(|fit| fit.flagged));
     }
 }
