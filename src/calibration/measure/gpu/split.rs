@@ -33,7 +33,8 @@ impl Parts {
 
     /// Queues the merging.
     pub(super) fn merge(&self, gpu: &Gpu) -> Result<(), Failure> {
-        let grid = Grid { blocks: [self.queries as u32, 1, 1], threads: 256, shared: 0 };
+        let grid =
+            Grid { blocks: [self.queries as u32, self.width.div_ceil(128), 1], threads: 256, shared: 0 };
         gpu.kernel("attention_merge", 0)?.launch(
             &gpu.stream,
             grid,
