@@ -155,7 +155,7 @@ pub(super) fn ping_pong(
     let kernels = [a.kernel("ping_pong", 0)?, b.kernel("ping_pong", 0)?];
     let (start, end) = (Event::new(&a.context)?, Event::new(&a.context)?);
     let mut samples = Vec::new();
-    for index in 0..asked.repeats + 1 {
+    for index in 0..=asked.repeats {
         let args = |mine: usize, second: u32| {
             let [mine, theirs] = [flags[mine].at(), flags[1 - mine].at()];
             [

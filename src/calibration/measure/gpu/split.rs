@@ -12,7 +12,7 @@ pub(super) struct Parts {
     pub(super) stats: Buffer,
     /// The result in bf16.
     pub(super) out: Buffer,
-    parts: u32,
+    count: u32,
     queries: u64,
     width: u32,
 }
@@ -25,7 +25,7 @@ impl Parts {
             outputs: gpu.buffer(4 * places * u64::from(width))?,
             stats: gpu.buffer(8 * places)?,
             out: gpu.buffer(2 * queries * u64::from(width))?,
-            parts,
+            count: parts,
             queries,
             width,
         })
@@ -42,7 +42,7 @@ impl Parts {
                 Arg::Wide(self.outputs.at()),
                 Arg::Wide(self.stats.at()),
                 Arg::Wide(self.out.at()),
-                Arg::Word(self.parts),
+                Arg::Word(self.count),
                 Arg::Wide(self.queries),
                 Arg::Word(self.width),
             ],

@@ -37,7 +37,7 @@ pub(super) fn run(
         gpu.context.bind()?;
         let part = Part::new(gpu, task, calls, rank)?;
         gate.wait()?;
-        part.check()?;
+        part.check(gate)?;
         gate.wait()?;
         let with = part.timed(gate, asked, &agreed, true)?;
         let without = match task.between_gemms {
@@ -82,6 +82,9 @@ impl<'a> Part<'a> {
         let bytes = if matches!(calls, Calls::Nccl(_)) { task.bytes } else { 16 };
         let gemm = task.between_gemms.map(|shape| Gemm::new(gpu, shape)).transpose()?;
         let input = gpu.filled(bytes, Fill::Wholes, rank)?;
+        if let Calls::Own(peers, shots) = calls {
+            peers[rank as usize].kernel(gpu, *shots)?;
+        }
         Ok(Self { gpu, task, calls, rank, input, out: gpu.buffer(bytes * times)?, gemm })
     }
 
@@ -100,10 +103,11 @@ impl<'a> Part<'a> {
     }
 
     /// Warms up, then compares the beginning, and of an all-gather that of every part, with the host.
-    fn check(&self) -> Result<(), Failure> {
+    fn check(&self, gate: &Gate) -> Result<(), Failure> {
         let out =
             if let Calls::Own(peers, _) = self.calls { &peers[self.rank as usize].out } else { &self.out };
         out.set(0xff)?;
+        gate.wait()?;
         for _ in 0..3 {
             self.call()?;
         }
