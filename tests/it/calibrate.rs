@@ -255,6 +255,45 @@ fn where_nothing_succeeds_no_file_is_written() {
     assert!(!bench.path("box.yaml").exists());
 }
 
+/// A shell stands in for python: what it prints counts, not what it is.
+#[test]
+fn rows_of_the_users_pytorch_stand_beside_the_own_ones() {
+    let bench = Bench::new("gpus=2");
+    let fake = bench.path("python");
+    let row =
+        r#"{"table":"launch","row":{"server":"pytorch","what":"issue","op":"","median_us":6.5,"samples":9}}"#;
+    let script = format!(
+        "#!/bin/sh\ngrep -q '\"transport\":\"p2p\"' || exit 3\necho '{row}'\necho '{{\"done\":true,\"versions\":{{\"torch\":\"2.11.0\"}}}}'\n"
+    );
+    std::fs::write(&fake, script).expect("written");
+    assert!(Command::new("chmod").arg("+x").arg(&fake).status().expect("it starts").success());
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_specplan"));
+        command.current_dir(bench.folder.path()).args([
+            "calibrate",
+            "--quick",
+            "--only",
+            "launch",
+            "-o",
+            "box.yaml",
+        ]);
+        command.args(["--synthetic", &bench.words]).args(arguments).output().expect("it starts")
+    };
+    let output = run(&["--python", "./python"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("pytorch      at most 20 s more"), "{}", stderr(&output));
+    assert!(bench.text().contains("    pytorch,issue,,,6.5,6.5,6.5,9"), "{}", bench.text());
+    assert!(bench.text().contains("Rows of `pytorch` come from the user's PyTorch 2.11.0."));
+    bench.calibration();
+    let missing = run(&["--python", "./nowhere"]);
+    assert_eq!(missing.status.code(), Some(0), "the rest is measured");
+    assert!(
+        stderr(&missing).contains("warning: the PyTorch probe: python does not start"),
+        "{}",
+        stderr(&missing)
+    );
+}
+
 // ---------------------------------------------------------------------------------------------- early ends
 
 #[test]

@@ -6,7 +6,7 @@ use super::facts::facts;
 use super::journal::Record;
 use super::plan::{LeftOut, Part, describe};
 use super::privacy::scrub;
-use super::reply::{FailureKind, Inspection};
+use super::reply::{Check, FailureKind, Inspection};
 use super::rows::{TableRow, tables};
 use super::{fits, plan};
 use crate::calibration::{Draft, Provenance, base_for};
@@ -104,9 +104,26 @@ fn notes(records: &[Record], sources: &Sources) -> Vec<String> {
         notes.push(format!("{} more were not measured as asked.", sources.left_out.len() - MOST_NOTES));
     }
     notes.extend(sources.notes.iter().cloned());
+    notes.extend(checks(records));
     notes.extend(failures(records));
     notes.extend(of_the_meter(records));
     notes.iter().map(|note| scrub(note, sources.hidden)).collect()
+}
+
+/// How results were checked.
+fn checks(records: &[Record]) -> Option<String> {
+    let count = |check: Check| {
+        let of = |record: &&Record| record.result.as_ref().is_ok_and(|measured| measured.check == check);
+        records.iter().filter(of).count()
+    };
+    let (exact, near) = (count(Check::Exact), count(Check::WithinTolerance));
+    (exact + near > 0).then(|| {
+        format!(
+            "Results were compared with the host's or NCCL's: {exact} tasks agree bit for bit, {near} within rounding, {} \
+             have none.",
+            count(Check::NotApplicable)
+        )
+    })
 }
 
 /// One note per part and sort of failure, with the first of them.

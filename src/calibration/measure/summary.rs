@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::journal::Record;
 use super::plan::{Part, size, word};
-use super::reply::{Inspection, Measured};
+use super::reply::{Check, Inspection, Measured};
 use super::rows::default_curves;
 use super::statistics::quantiles;
 use super::task::{CollectiveTask, Task};
@@ -25,6 +25,8 @@ pub struct Summary {
     pub synthetic: bool,
     /// Per part.
     pub parts: Vec<PartSummary>,
+    /// Tasks whose result was compared with the host's or NCCL's and agreed.
+    pub checked: usize,
     /// Costs of launching and how they vary.
     pub launch: Vec<LaunchSummary>,
     /// All-reduce per implementation and mode.
@@ -101,6 +103,7 @@ impl Summary {
             count: draft.facts.count,
             synthetic: found.synthetic,
             parts: parts(records),
+            checked: records.iter().filter_map(measured).filter(|m| m.check != Check::NotApplicable).count(),
             launch: launch(records),
             all_reduce: all_reduce(records),
             read_gb_s: read(records),
@@ -213,9 +216,10 @@ pub fn text(summary: &Summary) -> String {
     let failed: usize = summary.parts.iter().map(|part| part.failed).sum();
     let measured: usize = summary.parts.iter().map(|part| part.measured).sum();
     let mut text = format!(
-        "{}x {}: {measured} measured, {failed} failed{}\n\n",
+        "{}x {}: {measured} measured, {failed} failed, {} results checked{}\n\n",
         summary.count,
         summary.gpu,
+        summary.checked,
         if summary.synthetic { " (made-up times)" } else { "" }
     );
     for part in &summary.parts {

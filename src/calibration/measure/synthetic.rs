@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::reply::{Check, Failure, FailureKind, GpuInfo, Inspection, Measured};
+use super::reply::{Failure, FailureKind, GpuInfo, Inspection, Measured};
 use super::task::Request;
 use super::{Meter, plan};
 
@@ -187,7 +187,7 @@ impl Meter for Synthetic {
             Some(Fault::Garbage | Fault::Flood) | None => {}
         }
         let samples_us = times::samples(request, self.cv).into_iter().map(|us| us * factor).collect();
-        Ok(Measured { samples_us, check: Check::NotApplicable, notes: Vec::new() })
+        Ok(Measured { samples_us, check: times::check(&request.task), notes: Vec::new() })
     }
 
     fn spoil(&self, request: &Request) -> Option<&'static str> {

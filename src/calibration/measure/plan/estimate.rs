@@ -13,8 +13,13 @@ const START: Seconds = Seconds::from_ms(900.0);
 const START_PER_GPU: Seconds = Seconds::from_ms(350.0);
 /// A child that did not answer by then will not: libraries on a network disk, eight contexts.
 const START_LIMIT_MS: u64 = 60_000;
-/// Fastest filling and reading that is assumed \[B/s\].
+/// How fast operands are filled, and how fast a slow GPU reads \[B/s\].
 const FILL: f64 = 4e11;
+const READ: f64 = 8e11;
+/// A chain of kernels.
+const CHAIN: Seconds = Seconds::from_ms(2.2);
+/// Samples before those that count.
+const WARM_UP: u32 = 2;
 /// Slowest link that is assumed \[B/s\].
 const SLOW_LINK: f64 = 1e10;
 
@@ -33,28 +38,39 @@ pub(super) fn repeats(task: &Task, depth: Depth) -> u32 {
 
 /// One task.
 pub fn estimate_task(task: &Task, repeats: u32) -> Seconds {
-    let samples = f64::from(repeats);
-    let (setup_ms, sample_us) = match task {
-        Task::Inspect => (50.0, 0.0),
-        Task::SelfTest => (10_000.0, 0.0),
-        Task::Stream { bytes } => (10.0, 4.0 * *bytes as f64 / FILL * 1e6),
-        Task::Gemm { n, k, rows, .. } | Task::Dequant { n, k, rows, .. } => {
-            let one = f64::from(*n) * f64::from(*k) * 2.0 / FILL * 1e6 + 3.0 + f64::from(*rows) * 0.02;
-            (4.0 + one * 1e-2, 20.0 * one.min(200.0))
+    let wide = f64::from;
+    // Operands are filled once, a chain is captured, and each sample replays it: about 2 ms, or one round of the operands.
+    let filled = |bytes: f64| Seconds::from_ms(10.0) + Seconds::new(bytes / FILL);
+    let (setup, sample) = match task {
+        Task::Inspect => (Seconds::from_ms(50.0), Seconds::ZERO),
+        Task::SelfTest => (Seconds::from_ms(10_000.0), Seconds::ZERO),
+        Task::Stream { bytes } => (filled(*bytes as f64), CHAIN.max(Seconds::new(*bytes as f64 / READ))),
+        Task::Gemm { n, k, .. } | Task::Dequant { n, k, .. } => {
+            let matrix = 2.0 * wide(*n) * wide(*k);
+            (filled(2.0 * matrix), CHAIN.max(Seconds::new(2.0 * matrix / READ)))
         }
-        Task::Moe { .. } => (30.0, 800.0),
-        Task::Attention { batch, context, .. } | Task::Mla { batch, context, .. } => {
-            (8.0, 200.0 + f64::from(*batch) * f64::from(*context) * 2e-3)
+        Task::Moe { weights, hidden, width, experts, shards, .. } => {
+            let layer = 3.0 * wide(*hidden) * wide(*width) * wide(*experts) / wide((*shards).max(1));
+            (filled(layer * weights.bits() / 8.0), CHAIN * 2.0)
         }
-        Task::Small { .. } => (5.0, 150.0),
-        Task::Launch { .. } => (20.0, 60.0),
-        Task::Link { bytes, .. } => (5.0, 300.0 + *bytes as f64 / SLOW_LINK * 1e6),
+        Task::Attention { kv, head_dim, kv_heads, batch, context, .. } => {
+            let cache = 2.0 * wide(*batch) * wide(*context) * wide(*kv_heads) * wide(*head_dim);
+            (filled(cache * kv.bytes_per_number()), CHAIN)
+        }
+        Task::Mla { kv, batch, context, .. } => {
+            (filled(576.0 * wide(*batch) * wide(*context) * kv.bytes_per_number()), CHAIN)
+        }
+        Task::Small { .. } => (filled(0.0), CHAIN),
+        Task::Launch { .. } => (Seconds::from_ms(20.0), Seconds::from_us(60.0)),
+        Task::Link { bytes, .. } => (filled(0.0), CHAIN.max(Seconds::new(*bytes as f64 / SLOW_LINK))),
         Task::Collective(c) => {
-            let one = 25.0 + 2.0 * c.bytes as f64 / SLOW_LINK * 1e6;
-            (8.0, one * f64::from(c.chain) * 1.3)
+            let one = Seconds::from_us(35.0) + Seconds::new(2.0 * c.bytes as f64 / SLOW_LINK);
+            // Between projections the chain without collectives is timed as well.
+            let chains = if c.between_gemms.is_some() { 1.6 } else { 1.2 };
+            (filled(2.0 * c.bytes as f64), one * wide(c.chain) * chains)
         }
     };
-    Seconds::from_ms(setup_ms) + Seconds::from_us(sample_us) * samples
+    setup + sample * wide(repeats + WARM_UP)
 }
 
 /// When the watchdog kills the child: twenty times the estimate, at least ten seconds.

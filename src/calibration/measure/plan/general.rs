@@ -4,8 +4,12 @@ use super::{AttentionShape, Depth, MoeShape};
 use crate::model::{KvFormat, WeightFormat};
 
 /// Widths of projections.
-const WIDTHS_FULL: &[u32] = &[512, 1024, 2048, 4096, 8192, 16384];
-const WIDTHS_QUICK: &[u32] = &[1024, 4096, 16384];
+const WIDTHS_FULL: &[u32] = &[512, 1024, 2048, 3072, 4096, 6144, 8192, 12288, 16384];
+const WIDTHS_QUICK: &[u32] = &[1024, 2048, 4096, 8192, 16384];
+/// Those of other storage formats.
+const WIDTHS_OTHER: &[u32] = &[1024, 4096, 16384];
+/// Heads over a vocabulary: n and k.
+const HEADS: &[(u32, u32)] = &[(32768, 2048), (32768, 4096), (65536, 4096), (32768, 8192)];
 
 /// Projections: every pair of widths, in bf16; fp8 where the GPU multiplies it and there is time.
 pub(super) fn gemms(depth: Depth, fp8: bool) -> Vec<(WeightFormat, u32, u32)> {
@@ -17,8 +21,9 @@ pub(super) fn gemms(depth: Depth, fp8: bool) -> Vec<(WeightFormat, u32, u32)> {
         }
     }
     if depth == Depth::Full {
-        for n in WIDTHS_QUICK {
-            for k in WIDTHS_QUICK {
+        shapes.extend(HEADS.iter().map(|(n, k)| (WeightFormat::Bf16, *n, *k)));
+        for n in WIDTHS_OTHER {
+            for k in WIDTHS_OTHER {
                 shapes.push((WeightFormat::Int4 { group: 128 }, *n, *k));
                 if fp8 {
                     shapes.push((WeightFormat::Fp8, *n, *k));

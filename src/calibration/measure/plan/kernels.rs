@@ -5,7 +5,7 @@ use crate::calibration::measure::task::{LaunchKind, SmallKind, Task};
 use crate::model::WeightFormat;
 
 const ROWS_FULL: &[u32] = &[1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
-const ROWS_QUICK: &[u32] = &[1, 4, 16, 64];
+const ROWS_QUICK: &[u32] = &[1, 2, 4, 8, 16, 64];
 /// Tokens of expert layers.
 const TOKENS_FULL: &[u32] = &[1, 2, 3, 4, 6, 8, 12, 16, 32, 64];
 const TOKENS_QUICK: &[u32] = &[1, 4, 8, 16, 64];

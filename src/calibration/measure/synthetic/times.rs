@@ -4,6 +4,7 @@ use rand::SeedableRng as _;
 use rand_distr::{Distribution as _, LogNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::calibration::measure::Check;
 use crate::calibration::measure::task::{CollectiveTask, LaunchKind, Request, Task};
 use crate::calibration::{Family, Mode};
 
@@ -18,6 +19,15 @@ pub(super) fn samples(request: &Request, cv: f64) -> Vec<f64> {
     let Ok(jitter) = LogNormal::new(0.0, sigma) else { return vec![median] };
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(u64::from(request.id));
     (0..request.repeats.max(1)).map(|_| median * jitter.sample(&mut rng)).collect()
+}
+
+/// As a real meter checks.
+pub(super) const fn check(task: &Task) -> Check {
+    match task {
+        Task::Collective(_) | Task::Link { .. } => Check::Exact,
+        Task::Launch { .. } | Task::Inspect | Task::SelfTest => Check::NotApplicable,
+        _ => Check::WithinTolerance,
+    }
 }
 
 /// The median \[µs\].
