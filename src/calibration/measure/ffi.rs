@@ -11,6 +11,7 @@ mod context;
 mod error;
 mod graph;
 mod kernel;
+mod light;
 mod memory;
 mod nccl;
 mod nvrtc;
@@ -20,6 +21,7 @@ pub(super) use blas::Blas;
 pub(super) use context::{Context, attribute, can_map, count, cuda_version};
 pub(super) use graph::Graph;
 pub(super) use kernel::{Arg, Grid, Kernel, Module};
+pub(super) use light::Fp8Product;
 pub(super) use memory::{Buffer, Pinned};
 pub(super) use nccl::{Comm, Id as NcclId, version as nccl_version};
 pub(super) use nvrtc::compile;
@@ -34,6 +36,8 @@ pub(super) enum Library {
     Nvrtc,
     /// `libcublas`.
     Cublas,
+    /// `libcublasLt`.
+    CublasLt,
     /// `libnccl`.
     Nccl,
 }
@@ -47,6 +51,7 @@ impl Library {
                 Self::Driver => cudarc::driver::sys::is_culib_present(),
                 Self::Nvrtc => cudarc::nvrtc::sys::is_culib_present(),
                 Self::Cublas => cudarc::cublas::sys::is_culib_present(),
+                Self::CublasLt => cudarc::cublaslt::sys::is_culib_present(),
                 Self::Nccl => cudarc::nccl::sys::is_culib_present(),
             }
         }
@@ -61,6 +66,7 @@ impl Library {
             Self::Driver => "the CUDA driver library (libcuda.so.1)",
             Self::Nvrtc => "the run-time compiler NVRTC (libnvrtc.so)",
             Self::Cublas => "cuBLAS (libcublas.so)",
+            Self::CublasLt => "cuBLASLt (libcublasLt.so)",
             Self::Nccl => "NCCL (libnccl.so)",
         };
         Err(super::Failure::new(super::FailureKind::LibraryMissing, format!("{name} cannot be loaded")))

@@ -20,6 +20,8 @@ pub(super) struct Gpu {
     pub(super) l2: u64,
     /// Multiprocessors.
     pub(super) sms: u32,
+    /// Most shared memory of a block, and what a multiprocessor has \[B\].
+    pub(super) shared: [u32; 2],
     /// Compute capability.
     pub(super) capability: [u32; 2],
     modules: [OnceLock<Result<Arc<Module>, Failure>>; 5],
@@ -36,6 +38,8 @@ pub(super) enum Fill {
     Units = 1,
     /// bf16 whole numbers 0 to 7.
     Wholes = 2,
+    /// fp8 e4m3 of both signs from 0.5 to 0.9375.
+    Eights = 3,
 }
 
 impl Gpu {
@@ -48,6 +52,10 @@ impl Gpu {
             ordinal,
             l2: u64::from(ask(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
             sms: ask(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            shared: [
+                ask(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+                ask(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
+            ],
             capability: [
                 ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
                 ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,

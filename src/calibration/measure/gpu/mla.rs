@@ -30,15 +30,10 @@ const LINE: u32 = 576;
 const VALUE: u32 = 512;
 
 impl Shape {
-    /// Tiles of 16 queries of a block: 1, 2 or 4.
-    fn tiles(&self) -> u32 {
-        (self.rows * self.heads).div_ceil(16).next_power_of_two().min(4)
-    }
-
-    /// Dynamic shared memory of a block \[B\], as kernels/mla.cu lays it out.
-    fn shared(&self) -> u32 {
-        let (rows, stages) = (16 * self.tiles(), if self.tiles() == 4 { 3 } else { 2 });
-        2 * 584 * (rows + 32 * stages) + 2 * 40 * rows + 4 * 33 * rows + 4 * rows
+    /// Tiles of 16 queries of a block: 1, 2 or 4, as many as there are and shared memory holds.
+    fn tiles(&self, most_shared: u32) -> u32 {
+        let wanted = (self.rows * self.heads).div_ceil(16).next_power_of_two().min(4);
+        [4, 2].into_iter().find(|&tiles| tiles <= wanted && shared(tiles) <= most_shared).unwrap_or(1)
     }
 
     fn queries(&self) -> u64 {
@@ -49,20 +44,22 @@ impl Shape {
         2 * u64::from(self.batch) * u64::from(self.context) * u64::from(LINE)
     }
 
-    fn splits(&self, sms: u32) -> u32 {
-        let blocks = self.batch * (self.rows * self.heads).div_ceil(16 * self.tiles());
-        let slots = if self.tiles() == 4 { sms } else { 2 * sms };
-        split(self.context.div_ceil(32), blocks, slots, 2)
+    fn splits(&self, gpu: &Gpu) -> u32 {
+        let tiles = self.tiles(gpu.shared[0]);
+        let blocks = self.batch * (self.rows * self.heads).div_ceil(16 * tiles);
+        // A block more in each multiprocessor takes 1 KiB for itself.
+        let beside = (gpu.shared[1] / (shared(tiles) + 1024)).clamp(1, 2);
+        split(self.context.div_ceil(32), blocks, beside * gpu.sms, 2)
     }
 
     fn launch(&self, gpu: &Gpu, q: u64, cache: u64, parts: &Parts) -> Result<(), Failure> {
-        let queries = self.rows * self.heads;
-        let blocks = [self.splits(gpu.sms), queries.div_ceil(16 * self.tiles()), self.batch];
+        let (queries, tiles) = (self.rows * self.heads, self.tiles(gpu.shared[0]));
+        let blocks = [self.splits(gpu), queries.div_ceil(16 * tiles), self.batch];
         // The width that the scores are scaled by is that of an unabsorbed query: 128 and 64 rotary.
         let scale = std::f32::consts::LOG2_E / 192.0f32.sqrt();
-        gpu.kernel(&format!("mla_{}", self.tiles()), self.shared())?.launch(
+        gpu.kernel(&format!("mla_{tiles}"), shared(tiles))?.launch(
             &gpu.stream,
-            Grid { blocks, threads: 256, shared: self.shared() },
+            Grid { blocks, threads: 256, shared: shared(tiles) },
             &[
                 Arg::Wide(q),
                 Arg::Wide(cache),
@@ -78,8 +75,14 @@ impl Shape {
     }
 
     fn parts(&self, gpu: &Gpu) -> Result<Parts, Failure> {
-        Parts::new(gpu, self.splits(gpu.sms), self.queries(), VALUE)
+        Parts::new(gpu, self.splits(gpu), self.queries(), VALUE)
     }
+}
+
+/// Dynamic shared memory of a block with so many tiles of queries \[B\], as kernels/mla.cu lays it out.
+const fn shared(tiles: u32) -> u32 {
+    let (rows, stages) = (16 * tiles, if tiles == 4 { 3 } else { 2 });
+    2 * 584 * (rows + 32 * stages) + 2 * 40 * rows + 4 * 33 * rows + 4 * rows
 }
 
 /// Times a call; the caches rotate.
@@ -96,7 +99,8 @@ pub(super) fn measure(
     if shape.rows == 0 || shape.heads == 0 || shape.batch == 0 || shape.rows > shape.context {
         return Err(unsupported(format!("{} rows of a context of {}", shape.rows, shape.context)));
     }
-    let check = checked.once(&format!("mla {}", shape.tiles()), || test(gpu, shape.tiles()))?;
+    let tiles = shape.tiles(gpu.shared[0]);
+    let check = checked.once(&format!("mla {tiles}"), || test(gpu, tiles))?;
     let bytes = shape.cache_bytes();
     let rotation = Rotation::over(bytes, gpu.l2);
     let cache = gpu.filled(bytes * u64::from(rotation.copies), Fill::Units, 61)?;
@@ -140,11 +144,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_fit_the_shared_memory_of_a_hopper_multiprocessor() {
-        let shape = |heads, rows| Shape { heads, batch: 1, rows, context: 4096 };
-        assert_eq!([(16, 1), (16, 2), (16, 3), (128, 4)].map(|(h, r)| shape(h, r).tiles()), [1, 2, 4, 4]);
-        // 227 KiB for one block; two blocks of one tile beside each other.
-        assert!(shape(128, 4).shared() <= 227 << 10);
-        assert!(2 * (shape(16, 1).shared() + 1024) <= 228 << 10);
+    fn blocks_fit_the_shared_memory_of_the_gpu() {
+        let tiles = |heads, rows, most| Shape { heads, batch: 1, rows, context: 4096 }.tiles(most);
+        let (hopper, blackwell) = (227 << 10, 99 << 10);
+        assert_eq!([(16, 1), (16, 2), (16, 3), (128, 4)].map(|(h, r)| tiles(h, r, hopper)), [1, 2, 4, 4]);
+        assert_eq!([(16, 1), (16, 2), (128, 4)].map(|(h, r)| tiles(h, r, blackwell)), [1, 1, 1]);
+        assert!(shared(4) <= hopper && shared(1) <= blackwell && 2 * (shared(1) + 1024) <= 228 << 10);
     }
 }

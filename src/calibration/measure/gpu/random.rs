@@ -32,6 +32,18 @@ pub(super) fn wholes(count: usize, seed: u32) -> Vec<bf16> {
         .collect()
 }
 
+/// fp8 e4m3 values as `fill` makes them in mode 3, as bytes.
+pub(super) fn eights(count: usize, seed: u32) -> Vec<u8> {
+    let words = (0..count.div_ceil(4) as u32).map(|i| (word(i, seed) & 0x8787_8787) | 0x3030_3030);
+    words.flat_map(u32::to_le_bytes).take(count).collect()
+}
+
+/// The value of such a byte: sign, (1 + mantissa / 8) / 2.
+pub(super) fn eight(byte: u8) -> f32 {
+    let size = (1.0 + f32::from(byte & 7) / 8.0) / 2.0;
+    if byte & 0x80 == 0 { size } else { -size }
+}
+
 /// As floats.
 pub(super) fn floats(values: &[bf16]) -> Vec<f32> {
     values.iter().map(|value| value.to_f32()).collect()

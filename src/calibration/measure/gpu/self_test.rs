@@ -28,6 +28,9 @@ pub(super) fn run(gpu: &Gpu, checked: &mut Checked) -> Result<Measured, Failure>
     };
     note("streaming read".into(), checked.once("stream_read", || stream::test(gpu)))?;
     note("cuBLAS".into(), checked.once("gemm bf16", || gemm::test(gpu)))?;
+    if gpu.capability >= [8, 9] {
+        note("cuBLASLt fp8".into(), checked.once("gemm fp8", || gemm::test_fp8(gpu)))?;
+    }
     for (rows, group) in [(1, 64), (5, 64), (13, 64), (32, 32), (64, 64), (70, 64), (8, 32)] {
         note(format!("INT4 GEMV, {rows} rows, groups of {group}"), gemv::test(gpu, rows, group))?;
     }

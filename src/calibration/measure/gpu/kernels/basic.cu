@@ -1,4 +1,5 @@
-// Fills a buffer: mode 0 raw bits, 1 bf16 in [-0.5, 0.5), 2 bf16 whole numbers 0 to 7.
+// Fills a buffer: mode 0 raw bits, 1 bf16 in [-0.5, 0.5), 2 bf16 whole numbers 0 to 7, 3 fp8 from
+// 0.5 to 0.9375 of both signs.
 KERNEL void fill(u32* to, u64 words, u32 seed, u32 mode) {
   u64 step = (u64)gridDim.x * blockDim.x;
   for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < words; i += step) {
@@ -7,6 +8,8 @@ KERNEL void fill(u32* to, u64 words, u32 seed, u32 mode) {
       h = pack(((float)(h & 0xffffu) - 32768.0f) / 65536.0f, ((float)(h >> 16) - 32768.0f) / 65536.0f);
     else if (mode == 2)
       h = pack((float)(h & 7u), (float)((h >> 3) & 7u));
+    else if (mode == 3)
+      h = (h & 0x87878787u) | 0x30303030u;
     to[i] = h;
   }
 }
