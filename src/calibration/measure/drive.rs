@@ -281,11 +281,10 @@ impl Run<'_, '_> {
         let failure = match child.ask(request, limit, self.driver.stop) {
             Answer::Stopped => return Err(Halt::Stopped),
             Answer::Outcome(Outcome::Measured(measured)) => return Ok(Ok(measured)),
-            Answer::Outcome(Outcome::Failed(failure)) => failure,
+            Answer::Outcome(Outcome::Failed(failure)) | Answer::Broken(failure) => failure,
             Answer::Outcome(Outcome::Inspected(_)) => {
                 Failure::new(FailureKind::Garbled, "the child answered with the box when asked for times")
             }
-            Answer::Broken(failure) => failure,
         };
         let last_words = child.last_words();
         (self.driver.watch)(Event::Failed { task: &request.task, failure: &failure, last_words });

@@ -19,7 +19,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::reply::Inspection;
-use super::task::{Request, Task};
+use super::task::{LaunchKind, LinkKind, Request, Task};
+use crate::calibration::Family;
 use crate::model::{KvFormat, WeightFormat};
 use crate::units::Seconds;
 
@@ -264,7 +265,11 @@ impl Planner<'_> {
     fn numbered(&mut self, tasks: Vec<Task>) -> Vec<Request> {
         let mut requests: Vec<Request> = Vec::new();
         for task in tasks {
-            let Some(task) = self.fitting(task) else { continue };
+            if let Some(library) = needs(&task).filter(|name| self.found.missing.iter().any(|m| m == name)) {
+                self.leave_out(&format!("what needs {library}"), "that library cannot be loaded");
+                continue;
+            }
+            let Some(task) = self.fitting(&task) else { continue };
             if requests.iter().any(|earlier| earlier.task == task) {
                 continue;
             }
@@ -276,7 +281,7 @@ impl Planner<'_> {
     }
 
     /// The task, or a smaller one that fits in the memory of the fullest GPU; none where none does.
-    fn fitting(&mut self, task: Task) -> Option<Task> {
+    fn fitting(&mut self, task: &Task) -> Option<Task> {
         let free = self.found.gpus.iter().map(|gpu| gpu.free).min().unwrap_or(0);
         let l2 = self.found.gpus.iter().map(|gpu| gpu.l2).max().unwrap_or(0);
         let fits = |task: &Task| memory_of(task, l2) <= free / 10 * 9;
@@ -286,15 +291,15 @@ impl Planner<'_> {
                 candidate = less;
             } else {
                 self.leave_out(
-                    &describe(&task),
-                    format!("it needs {} of GPU memory, {} are free", gib(memory_of(&task, l2)), gib(free)),
+                    &describe(task),
+                    format!("it needs {} of GPU memory, {} are free", gib(memory_of(task, l2)), gib(free)),
                 );
                 return None;
             }
         }
-        if candidate != task {
+        if candidate != *task {
             self.leave_out(
-                &describe(&task),
+                &describe(task),
                 format!("{} of GPU memory are free: measured as {}", gib(free), describe(&candidate)),
             );
         }
@@ -306,6 +311,18 @@ impl Planner<'_> {
         if !self.left_out.contains(&left) {
             self.left_out.push(left);
         }
+    }
+}
+
+/// The library, beside the driver's, without which a task cannot be measured.
+fn needs(task: &Task) -> Option<&'static str> {
+    match task {
+        Task::Gemm { .. } => Some("cublas"),
+        Task::Collective(c) if c.family == Family::Nccl => Some("nccl"),
+        Task::Launch { kind: LaunchKind::IssueCollective } => Some("nccl"),
+        Task::Link { kind: LinkKind::Flag, .. } => Some("nvrtc"),
+        Task::Inspect | Task::Launch { .. } | Task::Link { .. } => None,
+        _ => Some("nvrtc"),
     }
 }
 
@@ -365,7 +382,7 @@ pub fn word<T: Serialize>(value: &T) -> String {
 /// A size in binary units.
 pub(in crate::calibration) fn size(bytes: u64) -> String {
     for (unit, name) in [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
-        if bytes >= unit && bytes % unit == 0 {
+        if bytes >= unit && bytes.is_multiple_of(unit) {
             return format!("{} {name}", bytes / unit);
         }
     }

@@ -31,7 +31,7 @@ pub fn scrub(sentence: &str, hidden: &[String]) -> String {
     for word in sentence.split_whitespace().take(80) {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/' && c != '~');
         let slashes = bare.matches('/').count();
-        let path = (bare.starts_with(['/', '~']) && bare.len() > 1) || slashes >= 2 || bare.contains("\\");
+        let path = (bare.starts_with(['/', '~']) && bare.len() > 1) || slashes >= 2 || bare.contains('\\');
         // `GB/s` and `32/8` are no paths.
         let path = path && !bare.chars().all(|c| c.is_ascii_digit() || c == '/');
         if path {

@@ -1,5 +1,7 @@
 //! From records to the rows of the calibration's tables. What failed makes no row, and neither does a wrong result.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -155,13 +157,8 @@ pub fn tables(records: &[Record], others: &[TableRow]) -> Vec<(&'static str, Str
         let mut text = String::new();
         for row in rows.iter().filter(|row| row.table == table && seen.insert(&row.cells)) {
             let Quantiles { p10, median, p90, samples } = row.times;
-            text.push_str(&format!(
-                "{},{},{},{},{samples}\n",
-                row.cells,
-                number(median),
-                number(p10),
-                number(p90)
-            ));
+            let (median, p10, p90) = (number(median), number(p10), number(p90));
+            let _ = writeln!(text, "{},{median},{p10},{p90},{samples}", row.cells);
         }
         if !text.is_empty() {
             tables.push((table, format!("{columns},median_us,p10_us,p90_us,samples\n{text}")));

@@ -29,8 +29,7 @@ pub(super) fn repeats(task: &Task, depth: Depth) -> u32 {
         Task::Launch { kind: LaunchKind::Issue | LaunchKind::IssueCollective } => (500, 2000),
         Task::Launch { .. } => (100, 300),
         Task::Collective(c) if c.mode == Mode::Eager => (30, 60),
-        Task::Collective(_) => (10, 20),
-        Task::Small { .. } | Task::Link { .. } => (10, 20),
+        Task::Collective(_) | Task::Small { .. } | Task::Link { .. } => (10, 20),
         _ => (7, 11),
     };
     if depth == Depth::Full { full } else { quick }
@@ -73,10 +72,12 @@ pub fn estimate_task(task: &Task, repeats: u32) -> Seconds {
     setup + sample * wide(repeats + WARM_UP)
 }
 
-/// When the watchdog kills the child: twenty times the estimate, at least ten seconds.
+/// When the watchdog kills the child: twenty times the estimate, at least ten seconds, and thirty where NCCL may have to
+/// connect the ranks first.
 pub(super) fn limit_ms(task: &Task) -> u64 {
     let most = estimate_task(task, repeats(task, Depth::Full)) * 20.0;
-    (most.ms() as u64).clamp(10_000, 60_000)
+    let connects = matches!(task, Task::Collective(_) | Task::Launch { kind: LaunchKind::IssueCollective });
+    (most.ms() as u64).clamp(if connects { 30_000 } else { 10_000 }, 60_000)
 }
 
 /// The start of a child.

@@ -185,6 +185,17 @@ fn what_does_not_fit_is_smaller_or_left_out() {
 }
 
 #[test]
+fn a_library_that_is_missing_leaves_out_its_tasks_alone() {
+    let made = plan(&wish(Depth::Quick, &[Part::Gemm, Part::Links]), &found("missing=cublas"));
+    let word = LeftOut { what: "what needs cublas".into(), because: "that library cannot be loaded".into() };
+    assert_eq!(made.left_out, [word]);
+    assert!(made.groups.iter().all(|group| group.part == Part::Links));
+    let made = plan(&wish(Depth::Quick, &[Part::Gemm, Part::Links]), &found("missing=nvrtc"));
+    assert!(made.groups.iter().any(|group| group.part == Part::Gemm));
+    assert!(made.tasks().all(|(_, r)| !matches!(r.task, Task::Link { kind: LinkKind::Flag, .. })));
+}
+
+#[test]
 fn smaller_tasks_end() {
     let mut task = Task::Attention {
         kv: KvFormat::Bf16,
