@@ -7,6 +7,7 @@ use super::collective::slowest;
 use super::device::{Fill, Gpu};
 use super::timing::{Asked, Rotation, chain_samples, measured};
 use super::{all_reduce, gate, unsupported};
+use crate::units::Seconds;
 
 /// Times one.
 pub(super) fn measure(
@@ -97,7 +98,7 @@ fn eager_samples(
         start.until(&end)
     };
     let first = one()?;
-    (0..asked.samples(first)).map(|_| Ok(one()? / f64::from(CHAIN))).collect()
+    (0..asked.samples(Seconds::from_us(first))).map(|_| Ok(one()? / f64::from(CHAIN))).collect()
 }
 
 fn all_pairs(gpus: &[Gpu], asked: Asked, bytes: u64) -> Result<Measured, Failure> {

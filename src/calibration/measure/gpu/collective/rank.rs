@@ -15,6 +15,7 @@ use super::super::timing::{Asked, Rotation};
 use super::{Group, slowest, sum_of_wholes};
 use crate::calibration::Mode;
 use crate::runtime::CollectiveOp;
+use crate::units::Seconds;
 
 /// Who does it.
 pub(super) enum Calls<'a> {
@@ -181,7 +182,7 @@ impl<'a> Part<'a> {
         one()?;
         let first = one()?;
         if self.rank == 0 {
-            agreed.store(asked.samples(first * chain), Ordering::SeqCst);
+            agreed.store(asked.samples(Seconds::from_us(first * chain)), Ordering::SeqCst);
         }
         gate.wait()?;
         (0..agreed.load(Ordering::SeqCst)).map(|_| one()).collect()
