@@ -67,7 +67,7 @@ mod tests {
             (0..200).map(|seed| Routing::draw(tokens, 8, 128, seed).experts.len() as f64).sum::<f64>() / 200.0
         };
         for tokens in [1u32, 4, 16, 64] {
-            let expected = 128.0 * (1.0 - (1.0f64 - 8.0 / 128.0).powi(tokens as i32));
+            let expected = 128.0 * (1.0 - (1.0f64 - 8.0 / 128.0).powi(tokens.cast_signed()));
             assert!((mean(tokens) / expected - 1.0).abs() < 0.02, "{tokens}: {} {expected}", mean(tokens));
         }
     }
