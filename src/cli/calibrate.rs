@@ -20,6 +20,7 @@ use super::exit::Failure;
 use super::output::{color_stderr, say};
 use crate::calibration::measure::child::Launcher;
 use crate::calibration::measure::drive;
+use crate::calibration::measure::gpu::{Libraries, Places};
 use crate::calibration::measure::plan::{self, Depth, Part, Plan, Shapes, Wish};
 use crate::calibration::measure::{FailureKind, Inspection, facts};
 use crate::diagnostic::render_all;
@@ -35,7 +36,8 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<(), Failure> {
     let shapes = args.scenario.as_ref().map(|_| shapes_of(args)).transpose()?;
     let environment = environment();
     let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
-    let launcher = launcher(args, chosen.devices(visible.as_deref())?)?;
+    let libraries = libraries(args)?;
+    let launcher = launcher(args, chosen.devices(visible.as_deref())?, libraries.as_ref())?;
     let watch = Watch::start(args.quiet);
     let found = look(args, &launcher, &chosen, &watch)?;
     let ranks = shapes.as_ref().map_or(0, |shapes| shapes.ranks);
@@ -116,14 +118,27 @@ fn environment() -> Vec<(String, String)> {
     found
 }
 
-fn launcher(args: &CalibrateArgs, devices: Option<String>) -> Result<Launcher, Failure> {
+/// Links to the libraries of a Python environment, for as long as children live.
+fn libraries(args: &CalibrateArgs) -> Result<Option<Libraries>, Failure> {
+    if args.synthetic.is_some() {
+        return Ok(None);
+    }
+    let found = Libraries::find(&Places::here(args.python.as_deref()));
+    found.map(Some).map_err(|error| Failure::Input(format!("links to the CUDA libraries: {error}")))
+}
+
+fn launcher(
+    args: &CalibrateArgs,
+    devices: Option<String>,
+    libraries: Option<&Libraries>,
+) -> Result<Launcher, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::Input(format!("the program cannot find itself: {error}")))?;
     let mut arguments = vec![WORKER.to_owned()];
     if let Some(words) = &args.synthetic {
         arguments.extend(["--synthetic".to_owned(), words.clone()]);
     }
-    Ok(Launcher { program, arguments, devices })
+    Ok(Launcher { program, arguments, devices, library_path: libraries.and_then(Libraries::search_path) })
 }
 
 /// The box; where a plan alone is asked for and there is none, a made-up one of so many GPUs.

@@ -28,6 +28,8 @@ pub struct Launcher {
     pub arguments: Vec<String>,
     /// Value of CUDA_VISIBLE_DEVICES; none: as it is.
     pub devices: Option<String>,
+    /// Value of LD_LIBRARY_PATH, see [`super::gpu::Libraries`]; none: as it is.
+    pub library_path: Option<std::ffi::OsString>,
 }
 
 /// The longest line that is read \[B\]: a few thousand samples.
@@ -86,6 +88,9 @@ impl Child {
         command.envs(environment.iter().map(|(name, value)| (name, value)));
         if let Some(devices) = &launcher.devices {
             command.env("CUDA_VISIBLE_DEVICES", devices);
+        }
+        if let Some(path) = &launcher.library_path {
+            command.env("LD_LIBRARY_PATH", path);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn()?;
@@ -276,6 +281,7 @@ mod tests {
             program: "sh".into(),
             arguments: vec!["-c".to_owned(), script.to_owned()],
             devices: None,
+            library_path: None,
         };
         Child::start(&launcher, &[]).unwrap()
     }

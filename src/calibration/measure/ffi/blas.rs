@@ -14,7 +14,7 @@ use crate::calibration::measure::{Failure, FailureKind};
 #[derive(Debug)]
 pub(in crate::calibration::measure) struct Blas {
     handle: cublasHandle_t,
-    _workspace: Buffer,
+    workspace: Buffer,
     context: Arc<Context>,
 }
 
@@ -36,11 +36,11 @@ impl Blas {
         // SAFETY: a context is current; the workspace lives as long as the handle.
         unsafe {
             check(sys::cublasCreate_v2(&raw mut handle), "starting cuBLAS")?;
-            let blas = Self { handle, _workspace: workspace, context: Arc::clone(&stream.context) };
+            let blas = Self { handle, workspace, context: Arc::clone(&stream.context) };
             check(sys::cublasSetStream_v2(handle, stream.raw.cast()), "cuBLAS's stream")?;
-            let at = blas._workspace.at() as *mut std::ffi::c_void;
+            let at = blas.workspace.at() as *mut std::ffi::c_void;
             check(
-                sys::cublasSetWorkspace_v2(handle, at, blas._workspace.bytes() as usize),
+                sys::cublasSetWorkspace_v2(handle, at, blas.workspace.bytes() as usize),
                 "cuBLAS's workspace",
             )?;
             Ok(blas)

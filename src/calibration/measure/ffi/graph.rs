@@ -11,7 +11,7 @@ use crate::calibration::measure::Failure;
 /// An instantiated graph.
 #[derive(Debug)]
 pub(in crate::calibration::measure) struct Graph {
-    graph: CUgraph,
+    made: CUgraph,
     exec: CUgraphExec,
     context: Arc<Context>,
 }
@@ -41,7 +41,7 @@ impl Graph {
                 return Err(failure);
             }
         }
-        Ok(Self { graph, exec, context: Arc::clone(&stream.context) })
+        Ok(Self { made: graph, exec, context: Arc::clone(&stream.context) })
     }
 
     /// Sends it to the GPU ahead of its first launch.
@@ -63,7 +63,7 @@ impl Drop for Graph {
             // SAFETY: made in `capture`.
             unsafe {
                 let _ = sys::cuGraphExecDestroy(self.exec);
-                let _ = sys::cuGraphDestroy(self.graph);
+                let _ = sys::cuGraphDestroy(self.made);
             }
         }
     }

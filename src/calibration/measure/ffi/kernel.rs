@@ -50,6 +50,13 @@ impl Module {
                 sys::cuModuleGetFunction(&raw mut raw, self.raw, word.as_ptr()),
                 &format!("finding kernel {name}"),
             )?;
+            // Loads it now: a first launch that loads would wait for the context, in which a peer's kernel may spin.
+            let mut registers = 0;
+            let asked = CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
+            check(
+                sys::cuFuncGetAttribute(&raw mut registers, asked, raw),
+                &format!("loading kernel {name}"),
+            )?;
             if shared > 48 << 10 {
                 let code = sys::cuFuncSetAttribute(raw, most, shared.cast_signed());
                 check(code, &format!("{shared} B of shared memory for kernel {name}"))?;

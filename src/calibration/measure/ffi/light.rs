@@ -38,12 +38,12 @@ impl Fp8Product {
         let workspace = Buffer::new(&stream.context, 32 << 20)?;
         let (fp8, bf16, float) =
             (cudaDataType_t::CUDA_R_8F_E4M3, cudaDataType_t::CUDA_R_16BF, cudaDataType_t::CUDA_R_32F);
-        let handle = result::create_handle().map_err(|error| failure("starting cuBLASLt", &error))?;
+        let handle = result::create_handle().map_err(|error| failure("starting cuBLASLt", error))?;
         let product = result::create_matmul_desc(cublasComputeType_t::CUBLAS_COMPUTE_32F, float)
-            .map_err(|error| failure("describing a product", &error))?;
+            .map_err(|error| failure("describing a product", error))?;
         let layout = |kind, rows: u32, columns: u32| {
             result::create_matrix_layout(kind, u64::from(rows), u64::from(columns), i64::from(rows))
-                .map_err(|error| failure("describing a matrix", &error))
+                .map_err(|error| failure("describing a matrix", error))
         };
         let layouts = [layout(fp8, k, n)?, layout(fp8, k, rows)?, layout(bf16, n, rows)?];
         let turned = 1i32; // CUBLAS_OP_T, which this part of cudarc does not name
@@ -56,9 +56,9 @@ impl Fp8Product {
                 (&raw const turned).cast(),
                 size_of_val(&turned),
             )
-            .map_err(|error| failure("describing a product", &error))?;
+            .map_err(|error| failure("describing a product", error))?;
             let wish =
-                result::create_matmul_pref().map_err(|error| failure("choosing an algorithm", &error))?;
+                result::create_matmul_pref().map_err(|error| failure("choosing an algorithm", error))?;
             let found = result::set_matmul_pref_attribute(
                 wish,
                 sys::cublasLtMatmulPreferenceAttributes_t::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
@@ -70,7 +70,7 @@ impl Fp8Product {
                 result::get_matmul_algo_heuristic(handle, product, a, b, d, d, wish)
             });
             let _ = result::destroy_matmul_pref(wish);
-            found.map_err(|error| failure("choosing an algorithm for fp8", &error))?.algo
+            found.map_err(|error| failure("choosing an algorithm for fp8", error))?.algo
         };
         Ok(Self { handle, product, layouts, algorithm, workspace, context: Arc::clone(&stream.context) })
     }
@@ -106,7 +106,7 @@ impl Fp8Product {
                 on.raw.cast(),
             )
         }
-        .map_err(|error| failure("queueing an fp8 product", &error))
+        .map_err(|error| failure("queueing an fp8 product", error))
     }
 }
 
@@ -125,7 +125,7 @@ impl Drop for Fp8Product {
     }
 }
 
-fn failure(doing: &str, error: &result::CublasError) -> Failure {
+fn failure(doing: &str, error: result::CublasError) -> Failure {
     let kind = match error.0 {
         sys::cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED => FailureKind::OutOfMemory,
         sys::cublasStatus_t::CUBLAS_STATUS_EXECUTION_FAILED => FailureKind::GpuLost,

@@ -105,7 +105,7 @@ impl Drop for Buffer {
 /// Pinned host memory that GPUs may map, freed when dropped.
 #[derive(Debug)]
 pub(in crate::calibration::measure) struct Pinned {
-    host: *mut u8,
+    host: *mut u32,
     bytes: usize,
     context: Arc<Context>,
 }
@@ -142,7 +142,7 @@ impl Pinned {
     pub(in crate::calibration::measure) fn word(&self, index: usize) -> &std::sync::atomic::AtomicU32 {
         assert!((index + 1) * 4 <= self.bytes, "a word beyond the buffer");
         // SAFETY: within the buffer, aligned, and only ever used as an atomic.
-        unsafe { std::sync::atomic::AtomicU32::from_ptr(self.host.cast::<u32>().add(index)) }
+        unsafe { std::sync::atomic::AtomicU32::from_ptr(self.host.add(index)) }
     }
 }
 

@@ -123,7 +123,6 @@ impl Drop for Comm {
 fn check(code: ncclResult_t, comm: ncclComm_t, doing: &str) -> Result<(), Failure> {
     let kind = match code {
         ncclResult_t::ncclSuccess | ncclResult_t::ncclInProgress => return Ok(()),
-        ncclResult_t::ncclUnhandledCudaError => FailureKind::GpuLost,
         _ => FailureKind::Unsupported,
     };
     // SAFETY: both return strings that end in a zero, or null.

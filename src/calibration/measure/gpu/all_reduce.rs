@@ -4,7 +4,7 @@
 //! Ranks are GPUs, or for a test several streams of one GPU.
 
 use super::super::Failure;
-use super::super::ffi::{Arg, Buffer, Grid, Stream};
+use super::super::ffi::{Arg, Buffer, Grid, Kernel, Stream};
 use super::device::Gpu;
 use super::unsupported;
 
@@ -96,7 +96,6 @@ pub(super) fn group(gpus: &[&Gpu], bytes: u64) -> Result<Vec<Peer>, Failure> {
 impl Peer {
     /// Queues one all-reduce; each rank must queue as many.
     pub(super) fn launch(&self, gpu: &Gpu, on: &Stream, shots: Shots) -> Result<(), Failure> {
-        let name = if shots == Shots::One { "one_shot" } else { "two_shot" };
         let count = self.bytes / 16;
         let each = if shots == Shots::One { count } else { count.div_ceil(u64::from(self.ranks)) };
         let grid = Grid { blocks: [blocks(each), 1, 1], threads: 512, shared: 0 };
@@ -107,7 +106,13 @@ impl Peer {
             Arg::Word(self.rank),
             Arg::Wide(count),
         ];
-        gpu.kernel(&format!("{name}_{}", self.ranks), 0)?.launch(on, grid, &args)
+        self.kernel(gpu, shots)?.launch(on, grid, &args)
+    }
+
+    /// The kernel, loaded: to be asked for before any rank runs.
+    pub(super) fn kernel(&self, gpu: &Gpu, shots: Shots) -> Result<Kernel, Failure> {
+        let name = if shots == Shots::One { "one_shot" } else { "two_shot" };
+        gpu.kernel(&format!("{name}_{}", self.ranks), 0)
     }
 }
 

@@ -6,6 +6,7 @@
 mod rank;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use half::bf16;
@@ -38,14 +39,14 @@ impl Group {
 impl Communicators {
     /// That of the first `ranks` GPUs.
     pub(super) fn of(&mut self, gpus: &[Gpu], ranks: u32) -> Result<&Group, Failure> {
-        if !self.0.contains_key(&ranks) {
-            let id = NcclId::new()?;
-            let comms = gate::ranks(ranks, |rank, _| {
-                Comm::join(&gpus[rank as usize].context, id, rank, ranks).map(Mutex::new)
-            })?;
-            self.0.insert(ranks, Group(comms));
-        }
-        Ok(&self.0[&ranks])
+        let place = match self.0.entry(ranks) {
+            Entry::Occupied(known) => return Ok(known.into_mut()),
+            Entry::Vacant(place) => place,
+        };
+        let id = NcclId::new()?;
+        let join =
+            |rank, _: &gate::Gate| Comm::join(&gpus[rank as usize].context, id, rank, ranks).map(Mutex::new);
+        Ok(place.insert(Group(gate::ranks(ranks, join)?)))
     }
 }
 

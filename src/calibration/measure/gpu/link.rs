@@ -7,6 +7,7 @@ use super::collective::slowest;
 use super::device::{Fill, Gpu};
 use super::timing::{Asked, Rotation, chain_samples, measured};
 use super::{all_reduce, gate, unsupported};
+use crate::units::Seconds;
 
 /// Times one.
 pub(super) fn measure(
@@ -97,7 +98,7 @@ fn eager_samples(
         start.until(&end)
     };
     let first = one()?;
-    (0..asked.samples(first)).map(|_| Ok(one()? / f64::from(CHAIN))).collect()
+    (0..asked.samples(Seconds::from_us(first))).map(|_| Ok(one()? / f64::from(CHAIN))).collect()
 }
 
 fn all_pairs(gpus: &[Gpu], asked: Asked, bytes: u64) -> Result<Measured, Failure> {
@@ -155,7 +156,7 @@ pub(super) fn ping_pong(
     let kernels = [a.kernel("ping_pong", 0)?, b.kernel("ping_pong", 0)?];
     let (start, end) = (Event::new(&a.context)?, Event::new(&a.context)?);
     let mut samples = Vec::new();
-    for index in 0..asked.repeats + 1 {
+    for index in 0..=asked.repeats {
         let args = |mine: usize, second: u32| {
             let [mine, theirs] = [flags[mine].at(), flags[1 - mine].at()];
             [

@@ -40,7 +40,7 @@ pub(super) fn eights(count: usize, seed: u32) -> Vec<u8> {
 
 /// The value of such a byte: sign, (1 + mantissa / 8) / 2.
 pub(super) fn eight(byte: u8) -> f32 {
-    let size = (1.0 + f32::from(byte & 7) / 8.0) / 2.0;
+    let size = 0.5 + f32::from(byte & 7) / 16.0;
     if byte & 0x80 == 0 { size } else { -size }
 }
 

@@ -21,7 +21,7 @@ impl Routing {
             let mut deck: Vec<u32> = (0..experts).collect();
             for choice in 0..per_token.min(experts) {
                 let draw = hash(seed ^ hash(token * 64 + choice + 1));
-                let place = choice + (u64::from(draw) * u64::from(experts - choice) >> 32) as u32;
+                let place = choice + ((u64::from(draw) * u64::from(experts - choice)) >> 32) as u32;
                 deck.swap(choice as usize, place as usize);
                 by_expert[deck[choice as usize] as usize].push(token * per_token + choice);
             }

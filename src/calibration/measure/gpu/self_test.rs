@@ -12,6 +12,7 @@ use super::device::Gpu;
 use super::gemv::Packed;
 use super::timing::{Asked, measured};
 use super::{attention, gemm, gemv, mla, moe, small, stream};
+use crate::units::Seconds;
 
 /// Runs all of them; a note for each. The sample is how long all took.
 ///
@@ -91,7 +92,7 @@ fn streams_reduce(gpu: &Gpu, ranks: u32, bytes: u64, shots: Shots) -> Result<Che
 
 fn streams_signal(gpu: &Gpu) -> Result<Check, Failure> {
     let streams = [Stream::new(&gpu.context)?, Stream::new(&gpu.context)?];
-    let asked = Asked { repeats: 2, budget_us: 1e6 };
+    let asked = Asked { repeats: 2, budget: Seconds::from_us(1e6) };
     super::link::ping_pong((gpu, &streams[0]), (gpu, &streams[1]), asked)?;
     Ok(Check::Exact)
 }

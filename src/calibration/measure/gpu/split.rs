@@ -12,7 +12,7 @@ pub(super) struct Parts {
     pub(super) stats: Buffer,
     /// The result in bf16.
     pub(super) out: Buffer,
-    parts: u32,
+    count: u32,
     queries: u64,
     width: u32,
 }
@@ -25,7 +25,7 @@ impl Parts {
             outputs: gpu.buffer(4 * places * u64::from(width))?,
             stats: gpu.buffer(8 * places)?,
             out: gpu.buffer(2 * queries * u64::from(width))?,
-            parts,
+            count: parts,
             queries,
             width,
         })
@@ -33,7 +33,8 @@ impl Parts {
 
     /// Queues the merging.
     pub(super) fn merge(&self, gpu: &Gpu) -> Result<(), Failure> {
-        let grid = Grid { blocks: [self.queries as u32, 1, 1], threads: 256, shared: 0 };
+        let grid =
+            Grid { blocks: [self.queries as u32, self.width.div_ceil(128), 1], threads: 256, shared: 0 };
         gpu.kernel("attention_merge", 0)?.launch(
             &gpu.stream,
             grid,
@@ -41,7 +42,7 @@ impl Parts {
                 Arg::Wide(self.outputs.at()),
                 Arg::Wide(self.stats.at()),
                 Arg::Wide(self.out.at()),
-                Arg::Word(self.parts),
+                Arg::Word(self.count),
                 Arg::Wide(self.queries),
                 Arg::Word(self.width),
             ],

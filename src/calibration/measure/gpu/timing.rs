@@ -3,25 +3,26 @@
 use super::super::ffi::{Event, Graph};
 use super::super::{Check, Failure, Measured, Request};
 use super::device::Gpu;
+use crate::units::Seconds;
 
 /// What a request says about samples.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
     /// Samples wanted.
     pub(super) repeats: u32,
-    /// Time that measuring may take, a third of the parent's limit \[µs\].
-    pub(super) budget_us: f64,
+    /// Time that measuring may take, a third of the parent's limit.
+    pub(super) budget: Seconds,
 }
 
 impl Asked {
     /// Of a request.
     pub(super) fn of(request: &Request) -> Self {
-        Self { repeats: request.repeats.max(1), budget_us: request.limit_ms as f64 * 1e3 / 3.0 }
+        Self { repeats: request.repeats.max(1), budget: Seconds::from_ms(request.limit_ms as f64 / 3.0) }
     }
 
     /// Samples that fit, if one takes so long: at least three.
-    pub(super) fn samples(self, one_us: f64) -> u32 {
-        let fit = (self.budget_us / one_us.max(1e-3)).min(1e6) as u32;
+    pub(super) fn samples(self, one: Seconds) -> u32 {
+        let fit = (self.budget.us() / one.us().max(1e-3)).min(1e6) as u32;
         self.repeats.min(fit.max(3))
     }
 }
@@ -54,8 +55,8 @@ impl Rotation {
     }
 
     /// Length of a chain of operations of this duration: about 2 ms, and once round.
-    fn chain(self, one_us: f64) -> u32 {
-        let long = (2000.0 / one_us.max(0.1)).ceil().clamp(1.0, 400.0) as u32;
+    fn chain(self, one: Seconds) -> u32 {
+        let long = (2000.0 / one.us().max(0.1)).ceil().clamp(1.0, 400.0) as u32;
         if self.flush { self.copies } else { long.max(self.copies) }
     }
 }
@@ -80,7 +81,7 @@ pub(super) fn chain_samples(
     }
     end.record(&gpu.stream)?;
     gpu.stream.synchronise()?;
-    let length = rotation.chain(start.until(&end)? / 3.0);
+    let length = rotation.chain(Seconds::from_us(start.until(&end)? / 3.0));
     let graph =
         Graph::capture(&gpu.stream, || (0..length).try_for_each(|index| issue(index % rotation.copies)))?;
     graph.upload(&gpu.stream)?;
@@ -89,7 +90,7 @@ pub(super) fn chain_samples(
     graph.launch(&gpu.stream)?;
     end.record(&gpu.stream)?;
     gpu.stream.synchronise()?;
-    let samples = asked.samples(start.until(&end)?);
+    let samples = asked.samples(Seconds::from_us(start.until(&end)?));
     let events: Vec<_> = (0..samples).map(|_| Ok((event()?, event()?))).collect::<Result<_, Failure>>()?;
     for (start, end) in &events {
         if rotation.flush {
@@ -121,15 +122,15 @@ mod tests {
     #[test]
     fn no_set_is_read_again_before_the_others() {
         let flushed = Rotation { copies: 128, flush: true };
-        assert_eq!(flushed.chain(0.5), 128);
-        assert_eq!(Rotation { copies: 20, flush: false }.chain(1e4), 20);
-        assert_eq!(Rotation { copies: 20, flush: false }.chain(20.0), 100);
-        assert_eq!(Rotation::none().chain(0.001), 400);
+        assert_eq!(flushed.chain(Seconds::from_us(0.5)), 128);
+        assert_eq!(Rotation { copies: 20, flush: false }.chain(Seconds::from_us(1e4)), 20);
+        assert_eq!(Rotation { copies: 20, flush: false }.chain(Seconds::from_us(20.0)), 100);
+        assert_eq!(Rotation::none().chain(Seconds::from_us(0.001)), 400);
     }
 
     #[test]
     fn samples_fit_the_budget_but_are_at_least_three() {
-        let asked = Asked { repeats: 30, budget_us: 1e6 };
-        assert_eq!([asked.samples(1.0), asked.samples(1e5), asked.samples(1e7)], [30, 10, 3]);
+        let asked = Asked { repeats: 30, budget: Seconds::from_us(1e6) };
+        assert_eq!([1.0, 1e5, 1e7].map(|us| asked.samples(Seconds::from_us(us))), [30, 10, 3]);
     }
 }

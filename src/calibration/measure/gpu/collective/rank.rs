@@ -15,6 +15,7 @@ use super::super::timing::{Asked, Rotation};
 use super::{Group, slowest, sum_of_wholes};
 use crate::calibration::Mode;
 use crate::runtime::CollectiveOp;
+use crate::units::Seconds;
 
 /// Who does it.
 pub(super) enum Calls<'a> {
@@ -37,7 +38,7 @@ pub(super) fn run(
         gpu.context.bind()?;
         let part = Part::new(gpu, task, calls, rank)?;
         gate.wait()?;
-        part.check()?;
+        part.check(gate)?;
         gate.wait()?;
         let with = part.timed(gate, asked, &agreed, true)?;
         let without = match task.between_gemms {
@@ -82,6 +83,9 @@ impl<'a> Part<'a> {
         let bytes = if matches!(calls, Calls::Nccl(_)) { task.bytes } else { 16 };
         let gemm = task.between_gemms.map(|shape| Gemm::new(gpu, shape)).transpose()?;
         let input = gpu.filled(bytes, Fill::Wholes, rank)?;
+        if let Calls::Own(peers, shots) = calls {
+            peers[rank as usize].kernel(gpu, *shots)?;
+        }
         Ok(Self { gpu, task, calls, rank, input, out: gpu.buffer(bytes * times)?, gemm })
     }
 
@@ -100,10 +104,11 @@ impl<'a> Part<'a> {
     }
 
     /// Warms up, then compares the beginning, and of an all-gather that of every part, with the host.
-    fn check(&self) -> Result<(), Failure> {
+    fn check(&self, gate: &Gate) -> Result<(), Failure> {
         let out =
             if let Calls::Own(peers, _) = self.calls { &peers[self.rank as usize].out } else { &self.out };
         out.set(0xff)?;
+        gate.wait()?;
         for _ in 0..3 {
             self.call()?;
         }
@@ -177,7 +182,7 @@ impl<'a> Part<'a> {
         one()?;
         let first = one()?;
         if self.rank == 0 {
-            agreed.store(asked.samples(first * chain), Ordering::SeqCst);
+            agreed.store(asked.samples(Seconds::from_us(first * chain)), Ordering::SeqCst);
         }
         gate.wait()?;
         (0..agreed.load(Ordering::SeqCst)).map(|_| one()).collect()

@@ -172,15 +172,16 @@ INLINE void attend(const u16* q, const u16* keys, const u16* values, float* out,
 ATTENTION(64)
 ATTENTION(128)
 
-// out = sum of parts * 2^(their maximum) over the sum of totals; one block of 256 threads a query: a thread has two columns,
-// and where that leaves threads over, groups of them share out the parts.
+// out = sum of parts * 2^(their maximum) over the sum of totals. A block of 256 threads has up to 128 columns of a query: a
+// thread two of them, and groups of threads share out the parts.
 KERNEL void __launch_bounds__(256)
     attention_merge(const float* parts, const float2* stats, u32* out, u32 count, u64 queries, u32 width) {
   __shared__ float weights[1024];
   __shared__ float sums[8], tops[8];
   __shared__ float2 rest[256];
   const u64 query = blockIdx.x;
-  const u32 pairs = width / 2, groups = 256 / pairs, group = threadIdx.x / pairs, column = threadIdx.x % pairs;
+  const u32 pairs = min(width, 128u) / 2, groups = 256 / pairs, group = threadIdx.x / pairs;
+  const u32 column = threadIdx.x % pairs, place = blockIdx.y * pairs + column;
   float most = MINUS_INFINITY, total = 0.0f;
   for (u32 i = threadIdx.x; i < count; i += 256) most = fmaxf(most, stats[i * queries + query].x);
 #pragma unroll
@@ -200,19 +201,32 @@ KERNEL void __launch_bounds__(256)
   total = 0.0f;
 #pragma unroll
   for (int i = 0; i < 8; i++) total += sums[i];
+  const float2* from = (const float2*)parts + query * (width / 2) + place;
+  const u64 step = queries * (width / 2);
   float2 sum = make_float2(0.0f, 0.0f);
-#pragma unroll 8
-  for (u32 i = group; i < count; i += groups) {
-    float2 v = *(const float2*)(parts + (i * queries + query) * width + 2 * column);
+  u32 i = group;
+  // Loads first: eight parts are on their way at once.
+  for (; i + 7 * groups < count; i += 8 * groups) {
+    float2 v[8];
+#pragma unroll
+    for (int u = 0; u < 8; u++) v[u] = from[(i + u * groups) * step];
+#pragma unroll
+    for (int u = 0; u < 8; u++) {
+      sum.x += weights[i + u * groups] * v[u].x;
+      sum.y += weights[i + u * groups] * v[u].y;
+    }
+  }
+  for (; i < count; i += groups) {
+    float2 v = from[i * step];
     sum.x += weights[i] * v.x;
     sum.y += weights[i] * v.y;
   }
   rest[threadIdx.x] = sum;
   __syncthreads();
   if (group > 0) return;
-  for (u32 i = 1; i < groups; i++) {
-    sum.x += rest[i * pairs + column].x;
-    sum.y += rest[i * pairs + column].y;
+  for (u32 other = 1; other < groups; other++) {
+    sum.x += rest[other * pairs + column].x;
+    sum.y += rest[other * pairs + column].y;
   }
-  out[query * pairs + column] = pack(sum.x / total, sum.y / total);
+  out[query * (width / 2) + place] = pack(sum.x / total, sum.y / total);
 }

@@ -26,7 +26,7 @@ INLINE u32 sub136(u32 v) {
 template <int NT, bool INT4>
 INLINE void gemv(const Gemv& p) {
   extern __shared__ float parts[];
-  constexpr int U = !INT4 ? 1 : NT >= 2 ? 2 : 4;  // blocks of 64 k whose loads are issued together
+  constexpr int U = INT4 && NT <= 2 ? 2 : 1;  // blocks of 64 k whose loads are issued together
   constexpr int LOADS = INT4 ? 1 : 4;             // 16-byte loads of a tile for 64 k
   const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
   const u32 along = 8 / p.across, group = blockIdx.y / p.chunks, chunk = blockIdx.y % p.chunks;
@@ -39,6 +39,10 @@ INLINE void gemv(const Gemv& p) {
   const u32 tiles = p.n / 16;
   const uint4* w = p.weights + (u64)expert * tiles * blocks * LOADS * 32 + (u64)tile * blocks * LOADS * 32 + lane;
   const u32* scales = p.scales + (u64)expert * (p.k / (INT4 ? p.group : 64)) * tiles * 8 + tile * 8 + g;
+
+  // Group of a piece of 32 k: division by pieces in a group, exact for k below 2^21.
+  const u32 pieces = p.group / 32, magic = pieces > 1 ? 0xffffffffu / pieces + 1 : 0;
+  auto group_of = [&](u32 piece) { return pieces > 1 ? __umulhi(piece, magic) : piece; };
 
   const uint4* x[NT];
 #pragma unroll
@@ -55,16 +59,22 @@ INLINE void gemv(const Gemv& p) {
   for (u32 kb = from; kb < to; kb += U) {
     uint4 v[2][U * LOADS];
     u32 s[2][U][2];
+    uint4 xs[NT][U][2];
 #pragma unroll
     for (int m = 0; m < 2; m++)
 #pragma unroll
       for (int u = 0; u < U * LOADS; u++)
         if (kb + u / LOADS < to) v[m][u] = stream_load(w + ((u64)m * blocks + kb) * LOADS * 32 + u * 32);
+#pragma unroll
+    for (int j = 0; j < NT; j++)
+#pragma unroll
+      for (int i = 0; i < 2 * U; i++)
+        xs[j][i / 2][i % 2] = x[j] && kb + i / 2 < to ? x[j][kb * 8 + i * 4] : make_uint4(0, 0, 0, 0);
     if (INT4) {
 #pragma unroll
       for (int u = 0; u < U; u++) {
         if (kb + u >= to) break;
-        const u32 first = (kb + u) * 64 / p.group, second = ((kb + u) * 64 + 32) / p.group;
+        const u32 first = group_of((kb + u) * 2), second = group_of((kb + u) * 2 + 1);
 #pragma unroll
         for (int m = 0; m < 2; m++) {
           s[m][u][0] = scales[first * tiles * 8 + m * 8];
@@ -81,7 +91,7 @@ INLINE void gemv(const Gemv& p) {
         u32 b[NT][4];
 #pragma unroll
         for (int j = 0; j < NT; j++) {
-          uint4 e = x[j] ? x[j][(kb + u) * 8 + half * 4] : make_uint4(0, 0, 0, 0);
+          const uint4& e = xs[j][u][half];
           b[j][0] = e.x; b[j][1] = e.y; b[j][2] = e.z; b[j][3] = e.w;
         }
 #pragma unroll
