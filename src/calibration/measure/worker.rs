@@ -34,8 +34,10 @@ pub fn serve(mut opened: Opened, input: impl BufRead, mut output: impl Write) ->
 pub(super) const FLOOD: &str = "flood";
 
 fn spoil(spoilt: &str, output: &mut impl Write) -> io::Result<()> {
-    while spoilt == FLOOD {
-        writeln!(output, "no answer")?;
+    if spoilt == FLOOD {
+        loop {
+            writeln!(output, "no answer")?;
+        }
     }
     writeln!(output, "\n{REPLY_MARK}{spoilt}")?;
     output.flush()

@@ -64,7 +64,7 @@ pub(super) fn rough(time: Seconds) -> String {
     let seconds = time.get().max(0.0).ceil() as u64;
     match seconds {
         0..60 => format!("{seconds} s"),
-        _ if seconds % 60 == 0 => format!("{} min", seconds / 60),
+        _ if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
         _ => format!("{} min {} s", seconds / 60, seconds % 60),
     }
 }
