@@ -480,8 +480,9 @@ class Reference:
         mean = sum(cycle_ms) / n
         speed = 1000 * batch * length / mean
         self.row(
-            id=label + "-tok", level="V3", quantity="throughput_tok_s", measured=speed, n=n, repeat_percent=repeat,
-            note="from the mean cycle and the accept length that the script drew", **shared,
+            **{**shared, "group": f"{name} tok/s {execution}"}, id=label + "-tok", level="V3", quantity="throughput_tok_s",
+            measured=speed, n=n, repeat_percent=repeat,
+            note="from the mean cycle and the accept length that the script drew",
         )  # fmt: skip
         if execution == "graph":
             self.row(

@@ -37,7 +37,8 @@ impl Machine {
     /// The box of the calibration: the preset of so many of its GPUs. Several can fit; that of the plain name is taken.
     fn hardware(&self) -> Result<Hardware, String> {
         let facts = self.calibration.as_ref().and_then(|calibration| calibration.facts.as_ref());
-        let facts = facts.ok_or("the row names no `hardware`, and no --calibration says what was measured")?;
+        let facts =
+            facts.ok_or("the row names no `hardware`, and no --calibration says what was measured")?;
         let name = format!("{}-x{}", facts.gpu, facts.count);
         hardware::preset(&name)
             .ok_or_else(|| format!("no hardware preset `{name}`; name one in the column `hardware`"))
