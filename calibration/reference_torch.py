@@ -122,9 +122,9 @@ class Group:
         """Logits of every rank side by side."""
         if not self.dist:
             return x
-        parts = self.torch.empty((self.ranks, *x.shape), dtype=x.dtype, device=x.device)
+        parts = self.torch.empty((self.ranks * x.shape[0], x.shape[1]), dtype=x.dtype, device=x.device)
         self.dist.all_gather_into_tensor(parts, x)
-        return parts.transpose(0, 1).reshape(x.shape[0], -1)
+        return parts.view(self.ranks, *x.shape).transpose(0, 1).reshape(x.shape[0], -1)
 
     def barrier(self):
         if self.dist:
