@@ -3,14 +3,14 @@
 
     python3 calibration/probe_torch.py SHAPES.json      (or - for standard input)
 
-Run it with the python of your server. SHAPES.json holds, all optional:
+Run it with the python of your server. SHAPES.json holds, all optional (without models: those of reference_torch.py):
 
     {"models": [{"hidden": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, "width": 8192, "experts": 0, "per_token": 0,
                  "vocabulary": 32768}],   whole models; `width` is the FFN's, or one expert's
      "tensor": 1,                         GPUs that share them
      "tasks": [{"what": "gemm", "n": 4096, "k": 4096, "rows": 1}, {"what": "attention", ...}, {"what": "moe", ...}],
      "tokens": [1, 2, ...], "batches": [1, 4, ...], "rows": [1, 2, ...], "contexts": [1024, ...],
-     "grid": true,                        projections and heads around the models' own
+     "grid": true,                        projections and heads around the models' own [true where no model is named]
      "collective_bytes": [1024, ...], "transport": "p2p", "limit_s": 60}
 
 A line is {"table": NAME, "row": {column: value}} with the columns of the calibration format and server `pytorch`,
@@ -41,7 +41,9 @@ CONTEXTS = [128, 1024, 2048, 8192]
 GRID = [1024, 2048, 4096, 6144, 8192, 14336]
 GRID_GROUPS = [4, 8]  # query heads per KV head; KV heads are the first model's
 COLLECTIVE_BYTES = [1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 1048576, 4194304]
-DEFAULT_MODEL = dict(hidden=4096, heads=32, kv_heads=8, head_dim=128, width=14336, experts=0, per_token=0, vocabulary=32768)
+# The dense and the MoE model of reference_torch.py.
+DEFAULT_MODEL = dict(hidden=4096, heads=32, kv_heads=8, head_dim=128, width=8192, experts=0, per_token=0, vocabulary=32768)
+DEFAULT_MODELS = [{}, dict(hidden=2048, width=768, experts=64, per_token=8)]
 SAMPLES = 9
 L2_TIMES = 1.3
 LAYER_TOKENS = [(1, 1), (1, 4), (16, 1), (16, 4), (64, 4)]  # requests, rows of the layers that are timed
@@ -539,9 +541,7 @@ class Probe:
 
     def run(self):
         shapes, tensor = self.shapes, int(self.shapes.get("tensor", self.ranks))
-        models = [{**DEFAULT_MODEL, **m, "tensor": tensor} for m in shapes.get("models", [])] or [
-            {**DEFAULT_MODEL, "tensor": tensor}
-        ]
+        models = [{**DEFAULT_MODEL, **m, "tensor": tensor} for m in shapes.get("models") or DEFAULT_MODELS]
         tokens = shapes.get("tokens", TOKENS)
         self.skipped = False
         self.launches()
@@ -556,8 +556,6 @@ class Probe:
             except (RuntimeError, ValueError, TypeError) as error:
                 self.printer.fail(dict(what="launch", kind="issue", model=m), str(error).splitlines()[0][:120])
         self.issue_block()
-        for task in shapes.get("tasks", []):
-            self.task(task)
         for m in models:
             for count in tokens:
                 self.small(m, count)
@@ -569,7 +567,9 @@ class Probe:
             self.amid(m)
             self.attentions(*self.heads_of(m), shapes.get("contexts", CONTEXTS))
             self.issue_block()
-        if shapes.get("grid"):
+        for task in shapes.get("tasks", []):
+            self.task(task)
+        if shapes.get("grid", not shapes.get("models")):
             self.grid(models[0], tokens)
         self.issue_rows()
 
