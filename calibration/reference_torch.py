@@ -486,7 +486,7 @@ class Reference:
         )  # fmt: skip
         if execution == "graph":
             self.row(
-                id=f"REF-{name}-tp{self.group.ranks}-decode-{batch}",
+                id=f"REF-{name}-tp{self.group.ranks}-decode-{batch}-beside-k{drafted}",
                 group=f"{name} decode loop graph",
                 level="V2",
                 model=f"{name}.json",

@@ -72,8 +72,9 @@ fn rows_of_one_request_take_the_row_that_shares_the_cache() {
 #[test]
 fn eager_passes_are_issued_as_measured_within_their_percentiles() {
     let pass = price_of(&case(RuntimeKind::Pytorch, TABLES), 1, Execution::Eager);
-    let us = |label| op(&pass, label).issue.us();
-    assert_eq!([us("qkv"), us("input_norm"), us("rope"), us("attention")], [12.0, 8.0, 6.0, 20.0]);
+    for (label, us) in [("qkv", 12.0), ("input_norm", 8.0), ("rope", 6.0), ("attention", 20.0)] {
+        assert!((op(&pass, label).issue.us() - us).abs() < 1e-9, "{label}");
+    }
     assert!(pass.host_bound());
     assert_eq!(pass.host_source, Source::Measured);
     let spread = pass.time.spread.expect("a range");
