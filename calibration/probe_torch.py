@@ -3,24 +3,25 @@
 
     python3 calibration/probe_torch.py SHAPES.json      (or - for standard input)
 
-Run it with the python of your server. SHAPES.json holds, all optional:
+Run it with the python of your server. SHAPES.json holds, all optional (without models: those of reference_torch.py):
 
     {"models": [{"hidden": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, "width": 8192, "experts": 0, "per_token": 0,
                  "vocabulary": 32768}],   whole models; `width` is the FFN's, or one expert's
      "tensor": 1,                         GPUs that share them
      "tasks": [{"what": "gemm", "n": 4096, "k": 4096, "rows": 1}, {"what": "attention", ...}, {"what": "moe", ...}],
      "tokens": [1, 2, ...], "batches": [1, 4, ...], "rows": [1, 2, ...], "contexts": [1024, ...],
-     "grid": true,                        projections and heads around the models' own
+     "grid": true,                        projections and heads around the models' own [true where no model is named]
      "collective_bytes": [1024, ...], "transport": "p2p", "limit_s": 60}
 
 A line is {"table": NAME, "row": {column: value}} with the columns of the calibration format and server `pytorch`,
 {"failed": TASK, "because": SENTENCE}, and last {"done": true, "rows": n, "failed": n, "seconds": s, "versions": {...}}.
-Device times are those of an operation amid others, as in a pass: a chain of [projection, kernel that writes the input,
-operation, kernel] less the same chain without the operation. In a chain of itself alone an operation finds its code in the
-caches of the multiprocessors, and is up to a microsecond a kernel too fast; behind a projection alone it finds not even its
-input in L2, and is too slow. The chains are CUDA graphs of two lengths, so that their difference holds no launch; weights
-and caches are rotated through more than L2. Host times are taken operation by operation in the order of a layer, several
-layers in a row, in blocks spread over the whole run, since hosts change their speed within seconds. No name of the host or its user is
+Device times come from two CUDA graphs of a chain of one operation, one three times as long as the other: their difference
+holds no launch. Weights and caches are rotated through more than L2. In a chain of itself an operation finds its code in
+the caches of the multiprocessors and its launch behind its twin's; amid others, as in a pass, it takes up to a microsecond
+longer. So a whole layer is timed too, as a pass issues it, and what it takes beyond its operations is the row `graph-node`,
+`amid`: a share of an operation, at the bytes of the hidden state. Host times are taken operation by operation in the order
+of a layer and scaled so that they add up to a layer without a clock between; blocks of both are spread over the whole run,
+since hosts change their speed within seconds. No name of the host or its user is
 written.
 """
 
@@ -40,10 +41,13 @@ CONTEXTS = [128, 1024, 2048, 8192]
 GRID = [1024, 2048, 4096, 6144, 8192, 14336]
 GRID_GROUPS = [4, 8]  # query heads per KV head; KV heads are the first model's
 COLLECTIVE_BYTES = [1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 1048576, 4194304]
-DEFAULT_MODEL = dict(hidden=4096, heads=32, kv_heads=8, head_dim=128, width=14336, experts=0, per_token=0, vocabulary=32768)
+# The dense and the MoE model of reference_torch.py.
+DEFAULT_MODEL = dict(hidden=4096, heads=32, kv_heads=8, head_dim=128, width=8192, experts=0, per_token=0, vocabulary=32768)
+DEFAULT_MODELS = [{}, dict(hidden=2048, width=768, experts=64, per_token=8)]
 SAMPLES = 9
-BETWEEN = 4096  # width of the projection that stands between
-BETWEEN_SETS = 16
+L2_TIMES = 1.3
+LAYER_TOKENS = [(1, 1), (1, 4), (16, 1), (16, 4), (64, 4)]  # requests, rows of the layers that are timed
+LAYER_CONTEXT = 1024
 ISSUE_LAYERS = 12  # of one block, the first quarter to warm up
 ISSUE_PASSES = 3
 
@@ -91,16 +95,13 @@ class Probe:
         self.rank, self.ranks, self.shapes, self.started = rank, ranks, shapes, started
         self.limit = float(shapes.get("limit_s", 60))
         self.printer = Printer(rank > 0)
-        self.bases, self.issued = {}, {}
+        self.l2 = torch.cuda.get_device_properties(0).L2_cache_size or 64 << 20
+        self.issued, self.whole, self.alone = {}, {}, {}
         free, _ = torch.cuda.mem_get_info()
         numbers = int(min(6e9, 0.45 * free)) // 2
         self.pool = torch.empty(numbers, dtype=torch.bfloat16, device="cuda")
         for start in range(0, numbers, 1 << 28):
             self.pool[start : start + (1 << 28)].normal_(0.0, 0.02)
-        cut = numbers - BETWEEN_SETS * BETWEEN * BETWEEN
-        self.between = self.pool[cut:].view(BETWEEN_SETS, BETWEEN, BETWEEN)
-        self.pool = self.pool[:cut]
-        self.little = self.activation(3, 1, BETWEEN)
         self.grouped = getattr(self.F, "grouped_mm", None) or getattr(torch, "_grouped_mm", None)
 
     # --- measuring -----------------------------------------------------------------------------------------------
@@ -127,7 +128,7 @@ class Probe:
             times.append(1000 * start.elapsed_time(end))
         return times[2:]
 
-    def chain_us(self, run, count):
+    def device_us(self, run, count):
         """Samples of the device time of one item of a chain; run(i) is its i-th item."""
         for number in range(2):
             run(number)
@@ -138,30 +139,11 @@ class Probe:
         del short, long
         return samples
 
-    def amid(self, run, inputs):
-        """A projection, kernels that write what the layer has just computed, the operation, another kernel."""
-        x, y, z = self.little
-
-        def item(i):
-            self.F.linear(x, self.between[i % BETWEEN_SETS])
-            for t in inputs:
-                t.mul_(1)
-            if run:
-                run(i)
-            return y * z
-
-        return item
-
-    def device_us(self, run, count, inputs):
-        """Samples of the device time of one operation amid others."""
-        base = (count, *(t.numel() for t in inputs))
-        if base not in self.bases:
-            self.bases[base] = quantile(self.chain_us(self.amid(None, inputs), count), 0.5)
-        return [sample - self.bases[base] for sample in self.chain_us(self.amid(run, inputs), count)]
-
-    def chain(self, item_bytes):
-        """Items of a chain, fewer of large ones, and how many operands fit the pool."""
-        return (12 if item_bytes < 100e6 else 4), max(1, int(self.pool.numel() * 2 // max(item_bytes, 2)))
+    def chain(self, item_bytes, least=8, most=160):
+        """How many items it takes to leave L2, and how many operands fit the pool."""
+        item = max(item_bytes, 2)
+        wanted = min(max(math.ceil(L2_TIMES * self.l2 / item), least), most)
+        return wanted, max(1, int(self.pool.numel() * 2 // item))
 
     def view(self, number, fit, *shape):
         """The number-th piece of the pool; neighbouring ones do not overlap until the pool is used up."""
@@ -170,7 +152,7 @@ class Probe:
         return self.pool[start : start + size].view(shape)
 
     def measured(self, table, key, make):
-        """Prints a row, unless it is there or time is up. make() gives what runs, how often, and its fresh inputs."""
+        """Prints a row, unless it is there or time is up. make() gives what runs and how often."""
         if self.late():
             self.skipped = True
             return
@@ -198,7 +180,7 @@ class Probe:
         def make():
             x = self.activation(rows, k)
             count, fit = self.chain(2 * n * k)
-            return lambda i: self.F.linear(x, self.view(i, fit, n, k)), count, [x]
+            return lambda i: self.F.linear(x, self.view(i, fit, n, k)), count
 
         self.measured("gemm", dict(server="pytorch", weights="bf16", n=n, k=k, rows=rows), make)
 
@@ -212,7 +194,7 @@ class Probe:
         def make():
             q = self.activation(batch, rows, heads, head_dim)
             size = batch * context * kv_heads * head_dim
-            count, fit = self.chain(4 * size)
+            count, fit = self.chain(4 * size, least=4, most=48)
             if 2 * size > self.pool.numel():
                 raise ValueError("the cache is larger than the memory set aside")
 
@@ -220,7 +202,7 @@ class Probe:
                 both = self.view(i, fit, 2, batch, context, kv_heads, head_dim)
                 return self.attend(q, both[0], both[1])
 
-            return run, count, [q]
+            return run, count
 
         key = dict(server="pytorch", kv="bf16", head_dim=head_dim, heads=heads, kv_heads=kv_heads, batch=batch, rows=rows,
                    context=context)  # fmt: skip
@@ -255,7 +237,7 @@ class Probe:
             down = self.pool[base + size * 2 // 3 : base + size].view(experts, hidden, width)
             return self.mix(h, weights, chosen[i % 16], up, down, numbers)
 
-        return run, h
+        return run
 
     def moe(self, hidden, width, per_token, experts, shards, tokens):
         def make():
@@ -263,15 +245,14 @@ class Probe:
                 raise ValueError("this PyTorch has no grouped_mm")
             if width % shards:
                 raise ValueError("the shards do not divide the width")
-            run, h = self.experts_of(hidden, width // shards, per_token, experts, tokens)
-            return run, 6, [h]
+            return self.experts_of(hidden, width // shards, per_token, experts, tokens), 8
 
         key = dict(server="pytorch", weights="bf16", hidden=hidden, width=width, per_token=per_token, experts=experts,
                    shards=shards, tokens=tokens)  # fmt: skip
         self.measured("moe", key, make)
 
     def small_operations(self, m, tokens):
-        """Label, bytes that it moves, what the layer has just written of its inputs, what runs; of one rank of a model."""
+        """Label, bytes that it moves, what runs; of one rank of a model."""
         torch, F = self.torch, self.F
         hidden, d = m["hidden"], m["head_dim"]
         heads, kv = m["heads"] // m["tensor"], max(m["kv_heads"] // m["tensor"], 1)
@@ -295,11 +276,11 @@ class Probe:
             keys[:, 15:].copy_(k.unsqueeze(1))
             values[:, 15:].copy_(v.unsqueeze(1))
 
-        yield "norm", 4 * tokens * hidden, [x], lambda _: F.rms_norm(x, (hidden,), weight, 1e-5)
-        yield "residual_add", 6 * tokens * hidden, [y], lambda _: x + y
-        yield "embedding", 4 * tokens * hidden, [numbers], lambda _: table[numbers]
-        yield "rope", 4 * tokens * (heads + kv) * d, [qkv], rope
-        yield "kv_write", 8 * tokens * kv * d, [k, v], kv_write
+        yield "norm", 4 * tokens * hidden, lambda _: F.rms_norm(x, (hidden,), weight, 1e-5)
+        yield "residual_add", 6 * tokens * hidden, lambda _: x + y
+        yield "embedding", 4 * tokens * hidden, lambda _: table[numbers]
+        yield "rope", 4 * tokens * (heads + kv) * d, rope
+        yield "kv_write", 8 * tokens * kv * d, kv_write
         if m["experts"]:
             router = self.activation(tokens, m["experts"])
             probabilities = torch.softmax(router, dim=-1)
@@ -308,14 +289,14 @@ class Probe:
                 weights, chosen = torch.topk(probabilities, m["per_token"], dim=-1)
                 return weights / weights.sum(-1, keepdim=True), chosen
 
-            yield "router_softmax", 4 * tokens * m["experts"], [router], lambda _: torch.softmax(router, dim=-1)
-            yield "topk", 2 * tokens * (m["experts"] + 4 * m["per_token"]), [probabilities], topk
+            yield "router_softmax", 4 * tokens * m["experts"], lambda _: torch.softmax(router, dim=-1)
+            yield "topk", 2 * tokens * (m["experts"] + 4 * m["per_token"]), topk
         else:
             both = self.activation(tokens, 2 * width)
             gated = self.activation(tokens, width)
             up = both[:, width:]
-            yield "silu", 4 * tokens * width, [both], lambda _: F.silu(both.chunk(2, dim=-1)[0])
-            yield "mul", 6 * tokens * width, [both, gated], lambda _: gated * up
+            yield "silu", 4 * tokens * width, lambda _: F.silu(both.chunk(2, dim=-1)[0])
+            yield "mul", 6 * tokens * width, lambda _: gated * up
         yield from self.head_operations(m["vocabulary"], tokens)
 
     def head_operations(self, vocabulary, tokens):
@@ -331,67 +312,136 @@ class Probe:
             return (wanted == drafted).int().cumprod(-1).sum(-1)
 
         count = tokens * vocabulary
-        yield "logits_to_fp32", 6 * count, [logits], lambda _: logits.float()
-        yield "argmax", 4 * count, [wide], lambda _: wide.argmax(-1)
-        yield "softmax", 6 * count, [logits], lambda _: torch.softmax(logits, dim=-1, dtype=torch.float32)
-        yield "draft_topk", 4 * count, [wide], lambda _: torch.topk(wide, 1, dim=-1)[1].view(-1)
+        yield "logits_to_fp32", 6 * count, lambda _: logits.float()
+        yield "argmax", 4 * count, lambda _: wide.argmax(-1)
+        yield "softmax", 6 * count, lambda _: torch.softmax(logits, dim=-1, dtype=torch.float32)
+        yield "draft_topk", 4 * count, lambda _: torch.topk(wide, 1, dim=-1)[1].view(-1)
         if tokens > 1:
-            yield "accept", 0, [chosen], accept
+            yield "accept", 0, accept
 
     def small(self, m, tokens):
         with self.torch.no_grad():
-            for label, size, inputs, run in self.small_operations(m, tokens):
+            for label, size, run in self.small_operations(m, tokens):
                 key = dict(server="pytorch", what="small-kernel", op=label, size_bytes=size)
-                self.measured("launch", key, lambda run=run, inputs=inputs: (run, 20, inputs))
+                self.measured("launch", key, lambda run=run: (run, 24))
 
     # --- the host ---------------------------------------------------------------------------------------------------
 
-    def layer_operations(self, m):
-        """Operations of a pass by label, with small operands: what they cost the host."""
-        torch, F = self.torch, self.F
-        hidden, d = m["hidden"], m["head_dim"]
-        heads, kv = m["heads"] // m["tensor"], max(m["kv_heads"] // m["tensor"], 1)
-        x, w = self.activation(1, hidden), self.view(0, 1, hidden, hidden)
-        q = self.activation(1, 1, heads, d)
-        cache = self.view(0, 1, 2, 1, 1024, kv, d)
-        one = torch.zeros(1, device="cuda")
-        operations = [(label, run) for label, _, _, run in self.small_operations(m, 2)]
-        operations.append(("gemm", lambda _: F.linear(x, w)))
-        operations.append(("attention", lambda _: self.attend(q, cache[0], cache[1])))
-        operations.append(("", lambda _: one.add_(1)))
-        if m["experts"] and self.grouped:
+    def layer(self, m, batch, rows):
+        """The operations of one decoder layer in order, as (label, run); they share buffers, weights rotate."""
+        F, tokens = self.F, batch * rows
+        n, hidden, d = m["tensor"], m["hidden"], m["head_dim"]
+        heads, kv, width = m["heads"] // n, max(m["kv_heads"] // n, 1), m["width"] // n
+        small = {label: run for label, _, run in self.small_operations(m, tokens)}
+        inputs = {k: self.activation(tokens, k) for k in (hidden, heads * d, width)}
+        q = self.activation(batch, rows, heads, d)
+        cache = 2 * batch * LAYER_CONTEXT * kv * d
+        caches = max(1, self.pool.numel() // cache)
+
+        def linear(n, k):
+            x, fit = inputs[k], max(1, self.pool.numel() // (n * k))
+            return "gemm", lambda i: F.linear(x, self.view(i, fit, n, k))
+
+        def attention(i):
+            both = self.view(i, caches, 2, batch, LAYER_CONTEXT, kv, d)
+            return self.attend(q, both[0], both[1])
+
+        named = [(label, small[label]) for label in ("norm", "rope", "kv_write", "residual_add")]
+        norm, rope, write, add = named
+        first = [norm, linear((heads + 2 * kv) * d, hidden), rope, write, ("attention", attention),
+                 linear(hidden, heads * d), add, norm]  # fmt: skip
+        if not m["experts"]:
+            gated = [("silu", small["silu"]), ("mul", small["mul"])]
+            return [*first, linear(2 * width, hidden), *gated, linear(hidden, width), add]
+        mixed = self.experts_of(hidden, width, m["per_token"], m["experts"], tokens)
+        chosen = [(label, small[label]) for label in ("router_softmax", "topk")]
+        return [*first, linear(m["experts"], hidden), *chosen, ("experts", mixed), add]
+
+    def amid(self, m):
+        """What a whole layer takes on the device beyond its operations, a share of each."""
+        for batch, rows in LAYER_TOKENS:
+            size = 2 * batch * rows * m["hidden"]
+            key = dict(server="pytorch", what="graph-node", op="amid", size_bytes=size)
+            if self.late() or not self.printer.new("launch", key):
+                continue
             try:
-                run, _ = self.experts_of(hidden, m["width"] // m["tensor"], m["per_token"], m["experts"], 1)
-                run(0)
-                operations.append(("experts", run))
-            except (ValueError, RuntimeError):
-                pass
-        return operations
+                with self.torch.no_grad():
+                    layer = self.layer(m, batch, rows)
+
+                    def whole(i, layer=layer):
+                        for label, run in layer:
+                            run(i)
+
+                    samples = self.device_us(whole, 4)
+                    alone = 0.0
+                    for place, (label, run) in enumerate(layer):
+                        # Equal operations of a layer are timed once; projections differ in shape.
+                        name = (m["hidden"], batch, rows, label if label != "gemm" else place)
+                        if name not in self.alone:
+                            self.alone[name] = quantile(self.device_us(run, 24 if label != "experts" else 8), 0.5)
+                        alone += self.alone[name]
+                    self.printer.row("launch", key, [max((t - alone) / len(layer), 0.002) for t in samples])
+            except (RuntimeError, ValueError) as error:
+                self.torch.cuda.synchronize()
+                self.printer.fail(key, str(error).splitlines()[0][:120])
+
+    def host_operations(self, m):
+        """A layer of two rows, and the operations around the layers."""
+        torch = self.torch
+        one = torch.zeros(1, device="cuda")
+        inside = {"norm", "rope", "kv_write", "residual_add", "silu", "mul", "router_softmax", "topk"}
+        around = [(label, run) for label, _, run in self.small_operations(m, 2) if label not in inside]
+        return self.layer(m, 1, 2), [*around, ("", lambda _: one.add_(1))]
 
     def issue_block(self):
-        """One block of host times of each operation, in the order of a layer, several layers in a row."""
+        """One block of host times: each operation by itself, then layers without a clock between."""
         torch = self.torch
+
+        def clocked(operations, keep):
+            for label, run in operations:
+                start = time.perf_counter_ns()
+                run(0)
+                end = time.perf_counter_ns()
+                if keep:
+                    self.issued.setdefault(label, []).append((end - start) / 1000)
+
         with torch.no_grad():
-            for operations in self.operations * ISSUE_PASSES:
+            for number, (layer, around) in enumerate(self.operations * ISSUE_PASSES):
                 torch.cuda.synchronize()
-                for layer in range(ISSUE_LAYERS):
-                    for label, run in operations:
-                        start = time.perf_counter_ns()
+                for turn in range(ISSUE_LAYERS):
+                    clocked(layer, turn >= ISSUE_LAYERS // 4)
+                torch.cuda.synchronize()
+                for turn in range(ISSUE_LAYERS):
+                    start = time.perf_counter_ns()
+                    for _, run in layer:
                         run(0)
-                        end = time.perf_counter_ns()
-                        if layer >= ISSUE_LAYERS // 4:
-                            self.issued.setdefault(label, []).append((end - start) / 1000)
+                    if turn >= ISSUE_LAYERS // 4:
+                        whole = self.whole.setdefault(number % len(self.operations), [])
+                        whole.append((time.perf_counter_ns() - start) / 1000)
+                for turn in range(2):
+                    clocked(around, turn)
             torch.cuda.synchronize()
 
     def issue_rows(self):
+        """Operations of a layer, those of the first models first, scaled to what the layer takes."""
+        factor = {}
+        median = {label: quantile(samples, 0.5) for label, samples in self.issued.items()}
+        for number, (layer, _) in enumerate(self.operations):
+            known = sum(factor[label] * median[label] for label, _ in layer if label in factor)
+            rest = sum(median[label] for label, _ in layer if label not in factor)
+            if rest:
+                scale = (quantile(self.whole[number], 0.5) - known) / rest
+                factor.update({label: min(max(scale, 0.2), 3.0) for label, _ in layer if label not in factor})
+        usual = factor.get("norm", 1.0)
         for label, samples in self.issued.items():
-            self.printer.row("launch", dict(server="pytorch", what="issue", op=label), samples)
+            key = dict(server="pytorch", what="issue", op=label)
+            self.printer.row("launch", key, [factor.get(label, usual) * sample for sample in samples])
 
     def launches(self):
         """Graph node, graph launch, synchronise, read-back."""
         torch = self.torch
         x = torch.zeros(1, device="cuda")
-        node = self.chain_us(lambda _: x.add_(1), 100)
+        node = self.device_us(lambda _: x.add_(1), 100)
         self.printer.row("launch", dict(server="pytorch", what="graph-node", op=""), node)
         graph = self.graph(lambda _: x.add_(1), 500)
         device = quantile(self.replays(graph, SAMPLES), 0.5)
@@ -491,16 +541,21 @@ class Probe:
 
     def run(self):
         shapes, tensor = self.shapes, int(self.shapes.get("tensor", self.ranks))
-        models = [{**DEFAULT_MODEL, **m, "tensor": tensor} for m in shapes.get("models", [])] or [
-            {**DEFAULT_MODEL, "tensor": tensor}
-        ]
+        models = [{**DEFAULT_MODEL, **m, "tensor": tensor} for m in shapes.get("models") or DEFAULT_MODELS]
         tokens = shapes.get("tokens", TOKENS)
         self.skipped = False
         self.launches()
-        self.operations = [self.layer_operations(m) for m in models]
+        self.operations = []
+        for m in models:
+            try:
+                with self.torch.no_grad():
+                    operations = self.host_operations(m)
+                    for _, run in operations[0]:
+                        run(0)
+                self.operations.append(operations)
+            except (RuntimeError, ValueError, TypeError) as error:
+                self.printer.fail(dict(what="launch", kind="issue", model=m), str(error).splitlines()[0][:120])
         self.issue_block()
-        for task in shapes.get("tasks", []):
-            self.task(task)
         for m in models:
             for count in tokens:
                 self.small(m, count)
@@ -509,9 +564,12 @@ class Probe:
                 if m["experts"]:
                     self.moe(m["hidden"], m["width"], m["per_token"], m["experts"], tensor, count)
             self.issue_block()
+            self.amid(m)
             self.attentions(*self.heads_of(m), shapes.get("contexts", CONTEXTS))
             self.issue_block()
-        if shapes.get("grid"):
+        for task in shapes.get("tasks", []):
+            self.task(task)
+        if shapes.get("grid", not shapes.get("models")):
             self.grid(models[0], tokens)
         self.issue_rows()
 

@@ -122,9 +122,9 @@ class Group:
         """Logits of every rank side by side."""
         if not self.dist:
             return x
-        parts = self.torch.empty((self.ranks, *x.shape), dtype=x.dtype, device=x.device)
+        parts = self.torch.empty((self.ranks * x.shape[0], x.shape[1]), dtype=x.dtype, device=x.device)
         self.dist.all_gather_into_tensor(parts, x)
-        return parts.transpose(0, 1).reshape(x.shape[0], -1)
+        return parts.view(self.ranks, *x.shape).transpose(0, 1).reshape(x.shape[0], -1)
 
     def barrier(self):
         if self.dist:
@@ -480,12 +480,13 @@ class Reference:
         mean = sum(cycle_ms) / n
         speed = 1000 * batch * length / mean
         self.row(
-            id=label + "-tok", level="V3", quantity="throughput_tok_s", measured=speed, n=n, repeat_percent=repeat,
-            note="from the mean cycle and the accept length that the script drew", **shared,
+            **{**shared, "group": f"{name} tok/s {execution}"}, id=label + "-tok", level="V3", quantity="throughput_tok_s",
+            measured=speed, n=n, repeat_percent=repeat,
+            note="from the mean cycle and the accept length that the script drew",
         )  # fmt: skip
         if execution == "graph":
             self.row(
-                id=f"REF-{name}-tp{self.group.ranks}-decode-{batch}",
+                id=f"REF-{name}-tp{self.group.ranks}-decode-{batch}-beside-k{drafted}",
                 group=f"{name} decode loop graph",
                 level="V2",
                 model=f"{name}.json",

@@ -12,7 +12,9 @@ use super::pass::{Bound, Exchange};
 use super::price::Pricing;
 use super::roofline::Cost;
 use crate::calibration::{CollectiveKey, Family, Forced, Lookup, Mode};
-use crate::collective::{Backend, Choice, NcclSettings, Policy, Request, choose, choose_with, model_time};
+use crate::collective::{
+    Backend, Choice, NcclEnvironment, NcclSettings, Policy, Request, choose, choose_with, model_time,
+};
 use crate::runtime::{CollectiveOp, Execution};
 use crate::sourced::{Source, Sourced};
 use crate::units::{Bytes, Seconds};
@@ -36,7 +38,8 @@ impl<'a> Collectives<'a> {
     pub(super) fn cost(&self, op: CollectiveOp, ranks: u32, bytes: Bytes) -> (Cost, Option<Exchange>) {
         if ranks <= 1 {
             let bound = Bound::Communication;
-            let cost = Cost { time: Seconds::ZERO, bound, source: Source::Derived, extrapolated: false };
+            let (time, source) = (Seconds::ZERO, Source::Derived);
+            let cost = Cost { time, bound, source, extrapolated: false, alone: false };
             return (cost, None);
         }
         let with = self.with;
@@ -51,14 +54,16 @@ impl<'a> Collectives<'a> {
         (cost, Some(Exchange { op, ranks, bytes, choice }))
     }
 
-    /// Whether the box would choose the same without the user's settings. Rows of other backends than NCCL are
-    /// timed as such, whoever switched them on.
+    /// Whether the box would choose the same without the user's settings, NCCL_* variables that were set when it was
+    /// measured apart. Rows of other backends than NCCL are timed as such, whoever switched them on.
     fn is_as_measured(&self, choice: Choice, request: Request) -> bool {
         if self.plain || choice.backend != Backend::Nccl {
             return true;
         }
         let with = self.with;
-        let nccl = Policy { backend: Some(Backend::Nccl), ..Policy::default() };
+        let measured_with = with.calibration.facts.as_ref().map(|facts| facts.environment.clone());
+        let environment = NcclEnvironment { variables: measured_with.unwrap_or_default() };
+        let nccl = Policy { backend: Some(Backend::Nccl), environment, ..Policy::default() };
         let plain = choose(with.hardware, with.runtime.kind, &nccl, request);
         (plain.algorithm, plain.protocol, plain.transport)
             == (choice.algorithm, choice.protocol, choice.transport)
@@ -99,6 +104,7 @@ fn modelled(choice: Choice, request: Request, with: &Pricing) -> Cost {
         bound: Bound::Communication,
         source: time.source,
         extrapolated: time.extrapolated,
+        alone: false,
     }
 }
 

@@ -180,7 +180,8 @@ fn beyond_coverage(
 impl From<Lookup> for Cost {
     fn from(row: Lookup) -> Self {
         let extrapolated = row.extrapolated || row.unshared;
-        Self { time: row.time, bound: Bound::Table, source: row.source, extrapolated }
+        let alone = row.server.is_some_and(is_measured_here);
+        Self { time: row.time, bound: Bound::Table, source: row.source, extrapolated, alone }
     }
 }
 
@@ -191,6 +192,7 @@ pub(super) fn overlapped(demand: &Demand, roofline: &Roofline) -> Cost {
         bound: Bound::Memory,
         source: roofline.source,
         extrapolated: false,
+        alone: false,
     }
 }
 

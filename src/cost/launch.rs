@@ -1,4 +1,5 @@
-//! What the calibration's table `launch` says of an operation: GPU time of a small one, host time to issue any.
+//! What the calibration's table `launch` says of an operation: GPU time of a small one, what any takes longer amid others,
+//! host time to issue it.
 //!
 //! Rows are asked by the operation's label (`rope`, `kv_write`), then by its class (`norm`, `activation`, `sampling`,
 //! `elementwise`; `gemm`, `attention`, `experts`), small kernels last by rows without a name. A label's or class's row
@@ -9,7 +10,7 @@ use super::pass::Bound;
 use super::price::Pricing;
 use super::roofline::Cost;
 use crate::calibration::LaunchWhat;
-use crate::forward::{Op, OpKind};
+use crate::forward::{ForwardPass, Op, OpKind};
 use crate::sourced::Sourced;
 use crate::units::{Bytes, Seconds};
 
@@ -23,7 +24,18 @@ pub(super) fn small(label: &str, bytes: Bytes, with: &Pricing) -> Option<Cost> {
         bound: Bound::Table,
         source: found.source,
         extrapolated: found.extrapolated,
+        alone: true,
     })
+}
+
+/// What an operation takes longer amid others than in a chain of itself, measured on a whole layer, at the bytes of the
+/// pass's hidden state.
+pub(super) fn amid(pass: &ForwardPass, with: &Pricing) -> Seconds {
+    let embedding = pass.blocks.first().and_then(|block| block.ops.first());
+    let Some(OpKind::Elementwise { bytes }) = embedding.map(|op| op.kind) else { return Seconds::ZERO };
+    // The embedding reads and writes one hidden state.
+    let row = with.calibration.launch(with.runtime.kind, LaunchWhat::GraphNode, "amid", bytes * 0.5);
+    row.map_or(Seconds::ZERO, |row| row.value)
 }
 
 /// Host time to issue an operation in eager mode, where this server's was measured by name.

@@ -42,6 +42,7 @@ pub fn price(pass: &ForwardPass, with: &Pricing) -> PricedPass {
         roofline: Roofline::of(&with.hardware.gpu, kernel::smallest(with)),
         collectives: Collectives::new(with),
         host,
+        amid: launch::amid(pass, with),
     };
     let blocks: Vec<_> = pass.blocks.iter().map(|block| pricer.block(block)).collect();
     let nodes = total_kernels(&blocks, &pass.sequence);
@@ -100,6 +101,8 @@ struct Pricer<'a> {
     roofline: Roofline,
     collectives: Collectives<'a>,
     host: Variant,
+    /// What an operation timed alone takes longer amid others.
+    amid: Seconds,
 }
 
 impl Pricer<'_> {
@@ -140,7 +143,7 @@ impl Pricer<'_> {
         PricedOp {
             label: op.label,
             part: op.part,
-            device: cost.time.to_picosecond(),
+            device: if cost.alone { cost.time + self.amid } else { cost.time }.to_picosecond(),
             issue: issue.to_picosecond(),
             issue_measured: measured,
             kernels,

@@ -45,6 +45,8 @@ pub struct Cost {
     pub source: Source,
     /// Whether a table was left at its edge.
     pub extrapolated: bool,
+    /// Whether the operation was timed in a chain of itself, and takes longer amid others.
+    pub alone: bool,
 }
 
 /// A GPU as the roofline sees it.
@@ -98,7 +100,13 @@ impl Roofline {
         } else {
             Bound::Memory
         };
-        Cost { time: memory.max(compute) + floor, bound, source: self.source, extrapolated: false }
+        Cost {
+            time: memory.max(compute) + floor,
+            bound,
+            source: self.source,
+            extrapolated: false,
+            alone: false,
+        }
     }
 
     /// Corrects a measured time for the L2 trap: a benchmark that repeats one matrix smaller than L2 reads it

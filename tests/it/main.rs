@@ -7,6 +7,7 @@ mod command_line;
 mod documents;
 mod first_use;
 mod machine;
+mod reference;
 mod reference_case;
 mod simulate;
 mod validation;

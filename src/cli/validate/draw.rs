@@ -20,7 +20,8 @@ pub(super) fn draw(folder: &Path, groups: &[Summary], rows: &[Comparison]) -> Re
         ("throughput", "throughput", "tok/s", &[Level::V3][..]),
     ];
     for (name, quantity, unit, levels) in kinds {
-        let rows: Vec<&Comparison> = rows.iter().filter(|row| levels.contains(&row.level)).collect();
+        let rows: Vec<&Comparison> =
+            rows.iter().filter(|row| levels.contains(&row.level) && !row.arithmetic).collect();
         if rows.is_empty() {
             continue;
         }

@@ -1,6 +1,7 @@
 //! Whole passes against the reference figures, and laws.
 
 mod laws;
+mod measured;
 mod reference;
 mod twin;
 

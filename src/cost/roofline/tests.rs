@@ -26,7 +26,7 @@ fn time(kind: &OpKind) -> Cost {
 
 fn row(us: f64) -> Cost {
     let time = Seconds::from_us(us);
-    Cost { time, bound: Bound::Table, source: Source::Measured, extrapolated: false }
+    Cost { time, bound: Bound::Table, source: Source::Measured, extrapolated: false, alone: false }
 }
 
 /// Rows of aiconfigurator-core 0.12.0, bf16, one row, RTX PRO 6000 Server, whose matrices its benchmark (which
