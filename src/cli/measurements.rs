@@ -174,6 +174,7 @@ impl Measurement {
                 topk: shape.topk,
                 draft_tokens: shape.draft_tokens,
                 acceptance,
+                evidence: None,
                 stated: Stated::default(),
             },
             hardware: Arc::new(hardware),

@@ -2,7 +2,7 @@
 
 use crate::cost::{self, PricedPass, Pricing};
 use crate::forward::{self, Batch, ExpertOverlap, PassKind};
-use crate::runtime::Execution;
+use crate::runtime::{Execution, Runtime};
 use crate::scenario::{Method, ModelledSetup, PassSettings};
 use crate::sourced::{Source, Sourced};
 use crate::speculation::{Cycle, DraftShape, DraftWork, HostWork};
@@ -30,7 +30,7 @@ pub fn cycle(setup: &ModelledSetup) -> Cycle {
         baseline_host: HostWork::exposed(setup.runtime.host_per_step),
         verify: target_pass(setup, PassKind::Verify, common.draft_tokens, &setup.verify),
         draft: draft_work(setup),
-        host: host_work(setup),
+        host: host_work(&setup.runtime, setup.overlap),
     }
 }
 
@@ -81,9 +81,8 @@ fn draft_work(setup: &ModelledSetup) -> DraftWork {
 
 /// Host work of a cycle: what a step costs, and what drafting and verifying add. With an overlap scheduler the
 /// difference hides behind the GPUs.
-fn host_work(setup: &ModelledSetup) -> HostWork {
-    let runtime = &setup.runtime;
-    if setup.overlap {
+pub(super) fn host_work(runtime: &Runtime, overlap: bool) -> HostWork {
+    if overlap {
         let hidden =
             (runtime.host_per_cycle.value - runtime.host_per_cycle_overlapped.value).max(Seconds::ZERO);
         HostWork {
@@ -95,7 +94,7 @@ fn host_work(setup: &ModelledSetup) -> HostWork {
     }
 }
 
-fn pricing<'a>(setup: &'a ModelledSetup, settings: &'a PassSettings) -> Pricing<'a> {
+pub(super) fn pricing<'a>(setup: &'a ModelledSetup, settings: &'a PassSettings) -> Pricing<'a> {
     Pricing {
         hardware: &setup.hardware,
         calibration: &setup.calibration,

@@ -23,6 +23,7 @@ pub(super) fn context() -> Context {
         overrides: vec![],
         plots: vec!["out/throughput-verify.svg".to_owned()],
         setup_words: "Kimi-K2.5 on 8x RTX PRO 6000, SGLang, TP8, batch 1, context 2,048".to_owned(),
+        uncertainty: None,
     }
 }
 

@@ -54,6 +54,11 @@ impl Samples {
         self.rows.is_empty()
     }
 
+    /// All outputs of one sample.
+    pub fn row(&self, sample: usize) -> &[f64] {
+        &self.rows[sample]
+    }
+
     /// One output of every sample, in the order of the samples.
     pub fn output(&self, output: usize) -> impl Iterator<Item = f64> + '_ {
         self.rows.iter().map(move |row| row[output])
@@ -66,7 +71,12 @@ impl Samples {
 
     /// Share of the samples in which an output exceeds `limit`; 0 without samples.
     pub fn share_above(&self, output: usize, limit: f64) -> f64 {
-        let above = self.output(output).filter(|value| *value > limit).count();
-        above as f64 / self.rows.len().max(1) as f64
+        self.share_where(output, |value| value > limit)
+    }
+
+    /// Share of the samples in which an output fulfils a condition; 0 without samples.
+    pub fn share_where(&self, output: usize, condition: impl Fn(f64) -> bool) -> f64 {
+        let fulfilled = self.output(output).filter(|value| condition(*value)).count();
+        fulfilled as f64 / self.rows.len().max(1) as f64
     }
 }

@@ -69,7 +69,8 @@ fn indices(rows: &[&[f64]], input: usize, mean: f64, variance: f64) -> Indices {
         return Indices { first: 0.0, total: 0.0, first_error: 0.0, total_error: 0.0 };
     }
     let estimate = |term: &dyn Fn(f64, f64, f64) -> f64| {
-        let terms = rows.iter().map(|row| term(row[0] - mean, row[1] - mean, row[2 + input] - mean) / variance);
+        let terms =
+            rows.iter().map(|row| term(row[0] - mean, row[1] - mean, row[2 + input] - mean) / variance);
         let (sum, squares) = terms.fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
         let n = rows.len() as f64;
         (sum / n, ((squares / n - (sum / n) * (sum / n)).max(0.0) / n).sqrt())

@@ -1,0 +1,360 @@
+//! A priced pass whose times can be moved: what it would take if the causes of its times were dearer or cheaper.
+//!
+//! Operations with one cause err together, in this pass and in every other: one score for each [`Cause`] moves them all.
+//! A pass keeps the sums that it needs, so that it is raced again in about a microsecond (graph: no operation is touched).
+//!
+//! | cause | range of its factor | from |
+//! |---|---|---|
+//! | memory bandwidth | the GPU's achieved share, else ± 4 % | spread between best and median rows |
+//! | kernel floor | the GPU's, 3-5 µs by default | tables and a captured PyTorch layer |
+//! | projections, attention, experts | scatter of their table's samples, where it says | p10 and p90 of the calibration |
+//! | NCCL, peer kernels | scatter of the table, else ± 10 %; fitted: 1.645 · `cv_error`, else ± 15 % | rows of one box in several servers; fits |
+//! | host | the runtime profile's | [`crate::runtime`] |
+
+use super::pass::{Bound, CollectiveTotal, PricedOp, PricedPass};
+use super::price::Pricing;
+use super::race::Stretch;
+use crate::calibration::{Calibration, Family};
+use crate::collective::Backend;
+use crate::forward::{Part, Run};
+use crate::runtime::{CollectiveOp, Execution};
+use crate::sourced::{SPREAD_DEVIATIONS, Source, Sourced};
+use crate::units::Seconds;
+
+/// What the times of passes depend on, each wrong in its own way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// Kernels limited by memory or arithmetic, measured ones included.
+    Bandwidth,
+    /// Kernels as short as a kernel can be.
+    Floor,
+    /// Rows of the projection table.
+    Projections,
+    /// Rows of the attention tables.
+    Attention,
+    /// Rows of the expert table.
+    Experts,
+    /// Collectives of NCCL.
+    Nccl,
+    /// Collectives of other backends.
+    PeerKernels,
+    /// Host time to issue a kernel.
+    IssueKernel,
+    /// Host time to issue a collective.
+    IssueCollective,
+    /// Host time to launch a graph.
+    GraphLaunch,
+    /// Launch time for each node of a graph.
+    GraphNode,
+}
+
+impl Cause {
+    /// All, in the order of [`Scores`].
+    pub const ALL: [Self; 11] = [
+        Self::Bandwidth,
+        Self::Floor,
+        Self::Projections,
+        Self::Attention,
+        Self::Experts,
+        Self::Nccl,
+        Self::PeerKernels,
+        Self::IssueKernel,
+        Self::IssueCollective,
+        Self::GraphLaunch,
+        Self::GraphNode,
+    ];
+
+    /// The words in reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Bandwidth => "kernels, memory bandwidth",
+            Self::Floor => "kernel floor",
+            Self::Projections => "projection table",
+            Self::Attention => "attention table",
+            Self::Experts => "expert table",
+            Self::Nccl => "NCCL times",
+            Self::PeerKernels => "peer-to-peer all-reduce times",
+            Self::IssueKernel => "host issue of a kernel",
+            Self::IssueCollective => "host issue of a collective",
+            Self::GraphLaunch => "graph launch",
+            Self::GraphNode => "graph launch, each node",
+        }
+    }
+}
+
+/// Scores of all causes in the order of [`Cause::ALL`]: 0 is the plain answer, ±1.645 are the ends of the range.
+pub type Scores = [f64; Cause::ALL.len()];
+
+/// Relative range of kernel times whose GPU states no range of its bandwidth.
+const KERNEL: f64 = 0.04;
+/// Relative range of measured collective times on one box.
+const COLLECTIVE: f64 = 0.10;
+/// Relative range of fitted and modelled collective times.
+const FITTED: f64 = 0.15;
+
+/// A pass that can be moved.
+#[derive(Debug, Clone)]
+pub struct Elastic {
+    /// The pass as priced, without its operations.
+    pass: PricedPass,
+    groups: Vec<Group>,
+    /// Operations by block; empty for a graph, whose time is a sum.
+    blocks: Vec<Vec<Item>>,
+    host: Host,
+    nodes: f64,
+}
+
+/// Operations that err alike.
+#[derive(Debug, Clone, PartialEq)]
+struct Group {
+    causes: [Option<(Cause, Reach)>; 2],
+    device: Seconds,
+    allreduce: Seconds,
+    issued_kernels: f64,
+    issued_collectives: f64,
+}
+
+/// Logarithms of the ends of a factor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Reach {
+    low: f64,
+    high: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Item {
+    group: usize,
+    device: Seconds,
+    kernels: f64,
+    collective: bool,
+}
+
+/// Host costs with their ranges.
+#[derive(Debug, Clone, Copy)]
+struct Host {
+    kernel: Sourced<Seconds>,
+    collective: Sourced<Seconds>,
+    graph: Sourced<Seconds>,
+    node: Sourced<Seconds>,
+}
+
+impl Reach {
+    fn around(range: f64) -> Self {
+        Self { low: -range.ln_1p(), high: range.ln_1p() }
+    }
+
+    fn at(self, score: f64) -> f64 {
+        let end = if score < 0.0 { self.low } else { self.high };
+        end * (score.abs() / SPREAD_DEVIATIONS)
+    }
+}
+
+impl Group {
+    fn factor(&self, scores: &Scores) -> f64 {
+        let sum: f64 =
+            self.causes.iter().flatten().map(|(cause, reach)| reach.at(scores[*cause as usize])).sum();
+        sum.exp()
+    }
+}
+
+impl Elastic {
+    /// Of a pass and what it was priced with.
+    pub fn new(pass: &PricedPass, with: &Pricing) -> Self {
+        let mut groups: Vec<Group> = Vec::new();
+        let mut blocks = vec![Vec::new(); pass.blocks.len()];
+        let mut nodes = 0.0;
+        for run in &pass.sequence {
+            let first_time = blocks[run.block].is_empty();
+            for op in &pass.blocks[run.block].ops {
+                let causes = causes(op, with);
+                let group = groups.iter().position(|g| g.causes == causes).unwrap_or_else(|| {
+                    groups.push(Group::new(causes));
+                    groups.len() - 1
+                });
+                groups[group].add(op, f64::from(run.count));
+                nodes += f64::from(run.count) * f64::from(op.kernels);
+                if first_time && pass.execution == Execution::Eager {
+                    blocks[run.block].push(Item {
+                        group,
+                        device: op.device,
+                        kernels: f64::from(op.kernels),
+                        collective: op.is_collective(),
+                    });
+                }
+            }
+        }
+        let runtime = with.runtime;
+        Self {
+            pass: PricedPass {
+                blocks: Vec::new(),
+                sequence: match pass.execution {
+                    Execution::Eager => pass.sequence.clone(),
+                    Execution::Graph => Vec::new(),
+                },
+                time: Sourced { spread: None, ..pass.time },
+                ..pass.clone()
+            },
+            groups,
+            blocks,
+            host: Host {
+                kernel: runtime.issue_kernel,
+                collective: runtime.issue_collective,
+                graph: runtime.graph_launch,
+                node: runtime.graph_node,
+            },
+            nodes,
+        }
+    }
+
+    /// The pass with its causes moved: times and totals, no operations, no range.
+    pub fn at(&self, scores: &Scores) -> PricedPass {
+        let moved = |cost: Sourced<Seconds>, cause: Cause| {
+            cost.at_score(scores[cause as usize], Seconds::get, Seconds::new).value
+        };
+        let kernel = moved(self.host.kernel, Cause::IssueKernel);
+        let collective = moved(self.host.collective, Cause::IssueCollective);
+        let (mut device, mut issue, mut allreduce) = (Seconds::ZERO, Seconds::ZERO, Seconds::ZERO);
+        let factors = self.groups.iter().map(|group| group.factor(scores));
+        let factors: Vec<f64> = factors.collect();
+        for (group, factor) in self.groups.iter().zip(&factors) {
+            device += group.device * *factor;
+            allreduce += group.allreduce * *factor;
+            issue += kernel * group.issued_kernels + collective * group.issued_collectives;
+        }
+        let (launch, time) = match self.pass.execution {
+            Execution::Graph => {
+                let launch = moved(self.host.graph, Cause::GraphLaunch)
+                    + moved(self.host.node, Cause::GraphNode) * self.nodes;
+                (launch, launch + device)
+            }
+            Execution::Eager => (Seconds::ZERO, self.race(&factors, kernel, collective)),
+        };
+        PricedPass {
+            kind: self.pass.kind,
+            batch: self.pass.batch,
+            execution: self.pass.execution,
+            blocks: Vec::new(),
+            sequence: Vec::new(),
+            launch,
+            time: Sourced { value: time, ..self.pass.time },
+            device_time: device,
+            issue_time: issue,
+            allreduce: CollectiveTotal { total: allreduce, ..self.pass.allreduce },
+        }
+    }
+
+    fn race(&self, factors: &[f64], kernel: Seconds, collective: Seconds) -> Seconds {
+        let block = |items: &[Item]| {
+            items.iter().fold(Stretch::default(), |sum, item| {
+                let issue = if item.collective { collective } else { kernel * item.kernels };
+                sum.then(Stretch::operation(issue, item.device * factors[item.group]))
+            })
+        };
+        let pass = |sum: Stretch, run: &Run| sum.then(block(&self.blocks[run.block]).repeated(run.count));
+        self.pass.sequence.iter().fold(Stretch::default(), pass).crossing
+    }
+
+    /// The widest range of a cause's factor on any operation, 5th and 95th percentile; none where the pass does not
+    /// depend on it or it has no range. Host costs answer by their own range over their value.
+    pub fn range(&self, cause: Cause) -> Option<(f64, f64)> {
+        let relative = |cost: Sourced<Seconds>| {
+            cost.spread.map(|s| (s.low / cost.value, s.high / cost.value)).filter(|(low, high)| low < high)
+        };
+        match cause {
+            Cause::IssueKernel => relative(self.host.kernel).filter(|_| self.is_eager()),
+            Cause::IssueCollective => relative(self.host.collective)
+                .filter(|_| self.is_eager() && self.groups.iter().any(|g| g.issued_collectives > 0.0)),
+            Cause::GraphLaunch => relative(self.host.graph).filter(|_| !self.is_eager()),
+            Cause::GraphNode => relative(self.host.node).filter(|_| !self.is_eager()),
+            _ => {
+                let reaches = self.groups.iter().flat_map(|group| group.causes.iter().flatten());
+                let own = reaches.filter(|(of, _)| *of == cause).map(|(_, reach)| reach);
+                own.map(|reach| (reach.low.exp(), reach.high.exp()))
+                    .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+            }
+        }
+    }
+
+    fn is_eager(&self) -> bool {
+        self.pass.execution == Execution::Eager
+    }
+}
+
+impl Group {
+    fn new(causes: [Option<(Cause, Reach)>; 2]) -> Self {
+        let zero = Seconds::ZERO;
+        Self { causes, device: zero, allreduce: zero, issued_kernels: 0.0, issued_collectives: 0.0 }
+    }
+
+    fn add(&mut self, op: &PricedOp, count: f64) {
+        self.device += count * op.device;
+        if op.exchange.is_some_and(|exchange| exchange.op == CollectiveOp::AllReduce) {
+            self.allreduce += count * op.device;
+        }
+        if op.is_collective() {
+            self.issued_collectives += count;
+        } else {
+            self.issued_kernels += count * f64::from(op.kernels);
+        }
+    }
+}
+
+fn causes(op: &PricedOp, with: &Pricing) -> [Option<(Cause, Reach)>; 2] {
+    let gpu = &with.hardware.gpu;
+    match op.bound {
+        Bound::Communication => [collective(op, with), None],
+        Bound::Floor => {
+            let floor = gpu.kernel_floor;
+            let reach = floor
+                .spread
+                .map(|s| Reach { low: (s.low / floor.value).ln(), high: (s.high / floor.value).ln() });
+            [reach.map(|reach| (Cause::Floor, reach)), None]
+        }
+        Bound::Memory | Bound::Compute | Bound::Table => {
+            let achieved = gpu.achieved_bandwidth;
+            // Memory is slow where bandwidth is low.
+            let reach = achieved.spread.map_or(Reach::around(KERNEL), |s| Reach {
+                low: (achieved.value / s.high).ln(),
+                high: (achieved.value / s.low).ln(),
+            });
+            let table = (op.bound == Bound::Table).then(|| table(op.part, with.calibration)).flatten();
+            [Some((Cause::Bandwidth, reach)), table]
+        }
+    }
+}
+
+/// The scatter of the table that timed a kernel.
+fn table(part: Part, calibration: &Calibration) -> Option<(Cause, Reach)> {
+    let (cause, scatter) = match part {
+        Part::Attention => {
+            (Cause::Attention, calibration.scatter("mla").or_else(|| calibration.scatter("attention")))
+        }
+        Part::Experts => (Cause::Experts, calibration.scatter("moe")),
+        _ => (Cause::Projections, calibration.scatter("gemm")),
+    };
+    scatter.map(|s| (cause, Reach { low: s.low.ln(), high: s.high.ln() }))
+}
+
+fn collective(op: &PricedOp, with: &Pricing) -> Option<(Cause, Reach)> {
+    let exchange = op.exchange?;
+    let cause = if exchange.choice.backend == Backend::Nccl { Cause::Nccl } else { Cause::PeerKernels };
+    let calibration = with.calibration;
+    let reach = if op.source == Source::Measured {
+        let scatter = calibration.scatter("collectives");
+        scatter.map_or(Reach::around(COLLECTIVE), |s| Reach { low: s.low.ln(), high: s.high.ln() })
+    } else {
+        let fit = calibration.fits.iter().find(|fit| {
+            fit.of.op == exchange.op
+                && fit.of.ranks == exchange.ranks
+                && fit.of.family == Family::from(exchange.choice.backend)
+                && fit.of.transport == exchange.choice.transport
+        });
+        let error = fit.and_then(|fit| fit.cv_error).map(|error| error * SPREAD_DEVIATIONS);
+        Reach::around(error.unwrap_or(FITTED))
+    };
+    Some((cause, reach))
+}
+
+#[cfg(test)]
+#[path = "elastic_tests.rs"]
+mod tests;
