@@ -38,19 +38,15 @@ pub enum Cause {
     Nccl,
     /// Collectives of other backends.
     PeerKernels,
-    /// Host time to issue a kernel.
-    IssueKernel,
-    /// Host time to issue a collective.
-    IssueCollective,
-    /// Host time to launch a graph.
+    /// Host time to issue operations in eager mode: kernels and collectives, since the speed of the host moves both.
+    HostIssue,
+    /// Host time to launch a graph, its nodes included.
     GraphLaunch,
-    /// Launch time for each node of a graph.
-    GraphNode,
 }
 
 impl Cause {
     /// All, in the order of [`Scores`].
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 9] = [
         Self::Bandwidth,
         Self::Floor,
         Self::Projections,
@@ -58,10 +54,8 @@ impl Cause {
         Self::Experts,
         Self::Nccl,
         Self::PeerKernels,
-        Self::IssueKernel,
-        Self::IssueCollective,
+        Self::HostIssue,
         Self::GraphLaunch,
-        Self::GraphNode,
     ];
 
     /// The words in reports.
@@ -73,11 +67,9 @@ impl Cause {
             Self::Attention => "attention table",
             Self::Experts => "expert table",
             Self::Nccl => "NCCL times",
-            Self::PeerKernels => "peer-to-peer all-reduce times",
-            Self::IssueKernel => "host issue of a kernel",
-            Self::IssueCollective => "host issue of a collective",
+            Self::PeerKernels => "peer-to-peer all-reduces",
+            Self::HostIssue => "host issue, eager",
             Self::GraphLaunch => "graph launch",
-            Self::GraphNode => "graph launch, each node",
         }
     }
 }
@@ -211,8 +203,8 @@ impl Elastic {
         let moved = |cost: Sourced<Seconds>, cause: Cause| {
             cost.at_score(scores[cause as usize], Seconds::get, Seconds::new).value
         };
-        let kernel = moved(self.host.kernel, Cause::IssueKernel);
-        let collective = moved(self.host.collective, Cause::IssueCollective);
+        let kernel = moved(self.host.kernel, Cause::HostIssue);
+        let collective = moved(self.host.collective, Cause::HostIssue);
         let (mut device, mut issue, mut allreduce) = (Seconds::ZERO, Seconds::ZERO, Seconds::ZERO);
         let factors = self.groups.iter().map(|group| group.factor(scores));
         let factors: Vec<f64> = factors.collect();
@@ -224,7 +216,7 @@ impl Elastic {
         let (launch, time) = match self.pass.execution {
             Execution::Graph => {
                 let launch = moved(self.host.graph, Cause::GraphLaunch)
-                    + moved(self.host.node, Cause::GraphNode) * self.nodes;
+                    + moved(self.host.node, Cause::GraphLaunch) * self.nodes;
                 (launch, launch + device)
             }
             Execution::Eager => (Seconds::ZERO, self.race(&factors, kernel, collective)),
@@ -255,17 +247,14 @@ impl Elastic {
     }
 
     /// The widest range of a cause's factor on any operation, 5th and 95th percentile; none where the pass does not
-    /// depend on it or it has no range. Host costs answer by their own range over their value.
+    /// depend on it or it has no range. The host answers with the range of one kernel, or of one graph, over its value.
     pub fn range(&self, cause: Cause) -> Option<(f64, f64)> {
         let relative = |cost: Sourced<Seconds>| {
             cost.spread.map(|s| (s.low / cost.value, s.high / cost.value)).filter(|(low, high)| low < high)
         };
         match cause {
-            Cause::IssueKernel => relative(self.host.kernel).filter(|_| self.is_eager()),
-            Cause::IssueCollective => relative(self.host.collective)
-                .filter(|_| self.is_eager() && self.groups.iter().any(|g| g.issued_collectives > 0.0)),
+            Cause::HostIssue => relative(self.host.kernel).filter(|_| self.is_eager()),
             Cause::GraphLaunch => relative(self.host.graph).filter(|_| !self.is_eager()),
-            Cause::GraphNode => relative(self.host.node).filter(|_| !self.is_eager()),
             _ => {
                 let reaches = self.groups.iter().flat_map(|group| group.causes.iter().flatten());
                 let own = reaches.filter(|(of, _)| *of == cause).map(|(_, reach)| reach);

@@ -6,26 +6,43 @@ use crate::uncertainty::{Effect, Factor, MoreCycles, Outcome, Turn, Uncertainty}
 use crate::units::significant;
 
 use super::number::{minus, percent, times};
+use super::plot::{Tornado, TornadoBar};
 
 /// Heading of the table of outputs.
-pub(super) const OUTCOME_HEADING: [&str; 5] = ["", "value", "5 %", "95 %", "to first order"];
+pub(super) const OUTCOME_HEADING: [&str; 4] = ["5 % to 95 % of the samples", "value", "range", "first order"];
 /// Heading of the table of inputs.
-pub(super) const EFFECT_HEADING: [&str; 5] = ["", "5 % to 95 %", "speedup", "alone", "in all"];
+pub(super) const EFFECT_HEADING: [&str; 5] =
+    ["What the speedup hangs on", "5 % to 95 %", "speedup", "alone", "in all"];
+/// What stands below that table.
+pub(super) const EFFECT_NOTE: &str =
+    "alone, in all: share of the variance of ln speedup (Sobol indices, first order and total)";
 
-/// Whether speculation wins, in samples.
+/// Whether speculation wins, in samples; or that nothing can move.
 pub(super) fn headline(found: &Uncertainty) -> String {
+    let Some(first) = found.first_order_probability else {
+        return "No input that the speedup uses has a range, so there is nothing to draw. State one where a figure was \
+                measured, as `30 ms +- 1 ms`, or the cycles behind the acceptance."
+            .to_owned();
+    };
     let loses = found.win_probability < 0.5;
-    let share = if loses { 1.0 - found.win_probability } else { found.win_probability };
-    let first = found.first_order_probability.map(|p| if loses { 1.0 - p } else { p });
-    let first = first.map_or_else(String::new, |p| format!("; to first order {}", share_words(p)));
+    let of_side = |p: f64| if loses { 1.0 - p } else { p };
     format!(
-        "Speculation {} in {} of {} samples (seed {}; standard error {} points{first}).",
+        "Speculation {} in {} of {} samples (seed {}, standard error {} points), to first order in {}.",
         if loses { "loses" } else { "wins" },
-        share_words(share),
-        significant(f64::from(found.samples), 12),
+        share_words(of_side(found.win_probability)),
+        whole(found.samples.into()),
         found.seed,
         one_decimal(found.win_error * 100.0),
+        share_words(of_side(first)),
     )
+}
+
+/// A whole number, thousands apart.
+fn whole(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).expect("digits")).collect();
+    groups.join(",")
 }
 
 /// A share of samples without claiming certainty: one decimal near the ends.
@@ -56,22 +73,30 @@ fn with_unit(number: f64, unit: &str) -> String {
     }
 }
 
-/// One output: name, value, both ends by samples, both ends by first order.
-pub(super) fn outcome_cells(outcome: &Outcome) -> [String; 5] {
-    let first_order = outcome.first_order.map_or_else(
-        || "—".to_owned(),
-        |(low, high)| format!("{} to {}", figure(outcome, low), figure(outcome, high)),
-    );
+/// Outputs that something moves.
+pub(super) fn moving(found: &Uncertainty) -> impl Iterator<Item = &Outcome> {
+    found.outcomes.iter().filter(|outcome| outcome.first_order.is_some())
+}
+
+/// One output: name, value, range by samples, range by first order.
+pub(super) fn outcome_cells(outcome: &Outcome) -> [String; 4] {
+    let ends = |low: f64, high: f64| range(&figure(outcome, low), &figure(outcome, high), true);
     let sometimes = outcome.reachable < 0.9995;
     let reachable =
         if sometimes { format!(" (reachable: {})", percent(outcome.reachable)) } else { String::new() };
     [
         format!("{}{reachable}", outcome.name),
         figure(outcome, outcome.value),
-        figure(outcome, outcome.sampled.low),
-        figure(outcome, outcome.sampled.high),
-        first_order,
+        ends(outcome.sampled.low, outcome.sampled.high),
+        outcome.first_order.map_or_else(|| "—".to_owned(), |(low, high)| ends(low, high)),
     ]
+}
+
+/// Two numbers of one unit, which stands behind the second unless the column says it already.
+fn range(low: &str, high: &str, bare: bool) -> String {
+    let number = |text: &str| text.trim_end_matches('x').split(' ').next().unwrap_or_default().to_owned();
+    let high = if bare { number(high) } else { high.to_owned() };
+    format!("{} to {high}", number(low))
 }
 
 /// One input: name, its range, the speedup at both ends, its share of the variance alone and in all.
@@ -79,28 +104,31 @@ pub(super) fn effect_cells(effect: &Effect) -> [String; 5] {
     [
         effect.factor.name.clone(),
         range_words(&effect.factor),
-        format!("{} to {}", times(effect.at_low), times(effect.at_high)),
-        percent(effect.indices.first.max(0.0)),
-        percent(effect.indices.total),
+        range(&times(effect.at_low), &times(effect.at_high), false),
+        percent(effect.indices.first.clamp(0.0, 1.0)),
+        percent(effect.indices.total.clamp(0.0, 1.0)),
     ]
 }
 
-/// `1.84 to 2.16`; factors on times as `0.96x to 1.04x`.
+/// `0.30 to 1.00 ms`; factors on times as `0.96 to 1.04x`.
 pub(super) fn range_words(factor: &Factor) -> String {
-    let high = with_unit(factor.high, factor.unit);
-    let low = with_unit(factor.low, factor.unit);
-    // One unit is enough for both numbers.
-    let unit = high.rsplit_once(' ').map_or("", |(_, unit)| unit);
-    let low = if unit.is_empty() { low } else { low.trim_end_matches(unit).trim_end().to_owned() };
-    format!("{low} to {high}")
+    let text = |number: f64| with_unit(number, factor.unit);
+    range(&text(factor.low), &text(factor.high), false)
 }
 
 /// One turn: `batch: loses from 12 on (8 to 20), in 97 % of the samples`.
 pub(super) fn turn_words(turn: &Turn) -> String {
-    let [low, middle, high] = turn.at.map(|at| significant(f64::from(at), 12));
+    let [low, middle, high] = turn.at.map(|at| whole(at.into()));
     let verb = if turn.wins { "wins" } else { "loses" };
     let over = turn.over.replace('_', " ");
-    format!("{over}: {verb} from {middle} on ({low} to {high}), in {} of the samples", percent(turn.share))
+    let place = if low == high { String::new() } else { format!(" ({low} to {high})") };
+    format!("{over}: {verb} from {middle}{place} on, in {} of the samples", percent(turn.share))
+}
+
+/// Rounded to two figures.
+fn two_figures(number: f64) -> u64 {
+    let power = 10_f64.powi((number.log10().floor() as i32 - 1).max(0));
+    ((number / power).ceil() * power) as u64
 }
 
 /// Which observation would make the verdict sure.
@@ -110,26 +138,43 @@ pub(super) fn more_cycles_words(more: &MoreCycles) -> String {
         with_unit(more.break_even, "tokens"),
         minus(&format!("{:.3}", more.margin))
     );
+    let count = |cycles: f64| whole(two_figures(cycles.max(1.0)));
     let seen = more.seen.map(|seen| {
-        let worth = significant((seen * more.per_independent).round().max(1.0), 2);
-        format!("{worth} cycles are behind it")
+        let all = count(seen * more.per_independent);
+        let worth = if more.per_independent > 1.005 {
+            format!(", worth {} independent ones", count(seen))
+        } else {
+            String::new()
+        };
+        format!("about {all} are behind it{worth}")
     });
-    let count = significant(more.expected.ceil().max(1.0), 2);
-    let mut words = match (more.expected > 0.0, seen) {
-        (false, Some(seen)) => format!("Cycles: enough were observed ({against}); {seen}."),
-        (false, None) => format!("Cycles: enough were observed ({against})."),
-        (true, Some(seen)) => {
-            format!("Cycles: about {count} more would decide the {against}; {seen}.")
-        }
-        (true, None) => format!("Cycles: about {count} would decide the {against}; none are known so far."),
+    let seen = seen.unwrap_or_else(|| "how many are behind it is not known".to_owned());
+    let mut words = if more.expected > 0.0 {
+        format!("Cycles: about {} more would decide the {against}; {seen}.", count(more.expected))
+    } else {
+        format!("Cycles: enough were observed for the {against}; {seen}.")
     };
     if let Some(blocker) = &more.blocker {
         let _ = write!(
             words,
-            " They alone cannot make the verdict 95 % sure: with the accept length known exactly it is {} sure. \
-             What to measure first: {blocker}.",
+            " Cycles alone cannot make the verdict 95 % sure: with the accept length known exactly it would be {} \
+             sure. Measure first: {blocker}.",
             percent(more.ceiling)
         );
     }
     words
+}
+
+/// The data of the tornado: what the inputs do to the speedup, as studied.
+pub(super) fn tornado(found: &Uncertainty, setup: &str) -> Option<Tornado> {
+    let first = found.effects.first()?;
+    let speedup = found.outcomes.first()?.value;
+    let title = format!("The speedup of {} hangs on {} most", times(speedup), first.factor.name);
+    let bar = |effect: &Effect| TornadoBar {
+        name: effect.factor.name.clone(),
+        range: range_words(&effect.factor),
+        at_low: effect.at_low,
+        at_high: effect.at_high,
+    };
+    Some(Tornado { setup: setup.to_owned(), title, speedup, bars: found.effects.iter().map(bar).collect() })
 }

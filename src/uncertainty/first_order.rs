@@ -92,7 +92,9 @@ impl FirstOrder {
             down = down.hypot(a.min(b).min(0.0));
             up = up.hypot(a.max(b).max(0.0));
         }
-        (down > 0.0 || up > 0.0).then_some(Reach { down, up, log })
+        // What only rounds is no range.
+        let least = if log { 1e-9 } else { 1e-9 * middle.abs() };
+        (down > least || up > least).then_some(Reach { down, up, log })
     }
 }
 

@@ -221,12 +221,12 @@ fn of_case(case: &Case) -> Vec<(Input, Factor)> {
     let mut host = |cost, name: &str, time: Sourced<Seconds>| {
         list.extend(factor(name, "ms", time, Seconds::ms).map(|factor| (Input::Host(cost), factor)));
     };
-    host(HostCost::Step, "host work of a step", runtime.host_per_step);
+    host(HostCost::Step, "host per step", runtime.host_per_step);
     if !model.overlap || runtime.host_per_cycle.value > runtime.host_per_cycle_overlapped.value {
-        host(HostCost::Cycle, "host work of a cycle", runtime.host_per_cycle);
+        host(HostCost::Cycle, "host per cycle", runtime.host_per_cycle);
     }
     if model.overlap {
-        host(HostCost::Overlapped, "host work of a cycle, overlapped", runtime.host_per_cycle_overlapped);
+        host(HostCost::Overlapped, "host per cycle, overlapped", runtime.host_per_cycle_overlapped);
     }
     if let ElasticDraft::Lookup(time) = &model.draft {
         host(HostCost::Lookup, "n-gram lookup", *time);

@@ -95,7 +95,7 @@ fn turns<'a>(over: &'static str, at: &[u32], rows: impl Iterator<Item = &'a [f64
 }
 
 /// A turn in fewer samples than this share is not told.
-const LEAST_SHARE: f64 = 0.05;
+const LEAST_SHARE: f64 = 0.1;
 
 #[cfg(test)]
 mod tests {

@@ -3,35 +3,32 @@
 use crate::report::context::{Context, Style};
 use crate::report::paint::Tone;
 use crate::report::surely::{
-    EFFECT_HEADING, OUTCOME_HEADING, effect_cells, headline, more_cycles_words, outcome_cells, turn_words,
+    EFFECT_HEADING, EFFECT_NOTE, OUTCOME_HEADING, effect_cells, headline, more_cycles_words, moving,
+    outcome_cells, turn_words,
 };
 use crate::report::table::{Align, Cell, Overflow, Table};
 use crate::report::wrap::paragraph;
 
 /// Ranges of all outputs, what they hang on, where the verdict turns, what to observe.
 pub(super) fn sections(context: &Context, style: &Style) -> String {
+    use Align::{Left, Right};
     let Some(found) = &context.uncertainty else { return String::new() };
     let title = |words: &str| Tone::Strong.paint(words, style.color) + "\n";
     let mut out = title("How sure") + &paragraph(&headline(found), "  ", "  ", style.width);
-    out.push_str(&table(OUTCOME_HEADING, found.outcomes.iter().map(outcome_cells), style));
+    if moving(found).next().is_some() {
+        out.push('\n');
+        let rows = moving(found).map(outcome_cells);
+        out.push_str(&table(&[Left, Right, Right, Right], OUTCOME_HEADING, rows, style));
+    }
     if !found.effects.is_empty() {
         out.push('\n');
-        let heading = ["What the speedup hangs on"]
-            .into_iter()
-            .chain(EFFECT_HEADING.into_iter().skip(1))
-            .collect::<Vec<_>>();
-        let heading = heading.try_into().expect("as many cells");
-        out.push_str(&table(heading, found.effects.iter().map(effect_cells), style));
-        out.push_str(&paragraph(
-            "alone, in all: share of the variance of ln speedup (Sobol indices, first order and total)",
-            "  ",
-            "  ",
-            style.width,
-        ));
+        let rows = found.effects.iter().map(effect_cells);
+        out.push_str(&table(&[Left, Right, Right, Right, Right], EFFECT_HEADING, rows, style));
+        out.push_str(&paragraph(EFFECT_NOTE, "  ", "  ", style.width));
     }
     if !found.turns.is_empty() {
         out.push('\n');
-        out.push_str(&title("Where the verdict turns, by the model alone"));
+        out.push_str(&title("Where the winner changes, by the model alone"));
         for turn in &found.turns {
             out.push_str(&paragraph(&turn_words(turn), "  ", "    ", style.width));
         }
@@ -43,13 +40,17 @@ pub(super) fn sections(context: &Context, style: &Style) -> String {
     out
 }
 
-fn table(heading: [&str; 5], rows: impl Iterator<Item = [String; 5]>, style: &Style) -> String {
-    use Align::{Left, Right};
-    let mut table = Table::new(&[Left, Right, Right, Right, Right], Overflow::Stack);
+fn table<const N: usize>(
+    aligns: &[Align; N],
+    heading: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+    style: &Style,
+) -> String {
+    let mut table = Table::new(aligns, Overflow::Stack);
     table.row(heading.map(|word| Cell::new(word, Tone::Strong)));
-    for [name, rest @ ..] in rows {
-        let name = Cell::from(format!("  {name}"));
-        table.row(std::iter::once(name).chain(rest.into_iter().map(Cell::from)));
+    for mut cells in rows {
+        cells[0].insert_str(0, "  ");
+        table.row(cells.map(Cell::from));
     }
     table.render(style.width, style.color)
 }

@@ -47,7 +47,7 @@ impl Resolver<'_, '_> {
             Some(file) => Cow::Owned(self.acceptance_file(layer, file)?),
             None => Cow::Borrowed(keys),
         };
-        let evidence = evidence::of(&read, keys);
+        let evidence = evidence::of(&read, &layer.written.speculation.observed);
         let law = law(&read, shape);
         let Some(law) = law else {
             // That of the base is reported with what else is missing there.

@@ -2,17 +2,17 @@
 
 use crate::scenario::library::Law;
 use crate::scenario::setup::Evidence;
-use crate::scenario::written::AcceptanceKeys;
+use crate::scenario::written::{AcceptanceKeys, SpeculationObserved};
 use crate::sourced::{SPREAD_DEVIATIONS, Sourced};
 use crate::speculation::{Acceptance, DraftShape};
 use crate::units::AcceptLength;
 
-/// As stated in the keys or in the file that they name; a histogram of whole numbers counts its own cycles.
-pub(super) fn of(read: &AcceptanceKeys, keys: &AcceptanceKeys) -> Option<Evidence> {
-    let counted = read.histogram.as_ref().filter(|counts| counts.iter().all(|count| count.fract() == 0.0));
+/// As stated; a histogram of whole numbers counts its own cycles.
+pub(super) fn of(keys: &AcceptanceKeys, observed: &SpeculationObserved) -> Option<Evidence> {
+    let counted = keys.histogram.as_ref().filter(|counts| counts.iter().all(|count| count.fract() == 0.0));
     let counted = counted.map(|counts| counts.iter().sum::<f64>());
-    let stated = keys.cycles.or(read.cycles).map(|cycles| cycles as f64);
-    let independent = keys.effective_cycles.or(read.effective_cycles);
+    let stated = observed.cycles.map(|cycles| cycles as f64);
+    let independent = observed.effective_cycles;
     let cycles = stated.or(counted).or(independent).filter(|cycles| *cycles >= 1.0)?;
     Some(Evidence { cycles, independent: independent.unwrap_or(cycles).min(cycles) })
 }
@@ -52,13 +52,19 @@ mod tests {
     fn whole_numbers_are_counts_and_shares_are_none() {
         let of_histogram = |list: &[f64]| {
             let keys = AcceptanceKeys { histogram: Some(list.to_vec()), ..AcceptanceKeys::default() };
-            of(&keys, &keys)
+            of(&keys, &SpeculationObserved::default())
         };
         assert_eq!(of_histogram(&[30.0, 50.0, 20.0]), Some(Evidence { cycles: 100.0, independent: 100.0 }));
         assert_eq!(of_histogram(&[0.3, 0.5, 0.2]), None);
-        let keys =
-            AcceptanceKeys { cycles: Some(400), effective_cycles: Some(100.0), ..AcceptanceKeys::default() };
-        assert_eq!(of(&keys, &keys), Some(Evidence { cycles: 400.0, independent: 100.0 }));
+        let observed = SpeculationObserved {
+            cycles: Some(400),
+            effective_cycles: Some(100.0),
+            ..SpeculationObserved::default()
+        };
+        assert_eq!(
+            of(&AcceptanceKeys::default(), &observed),
+            Some(Evidence { cycles: 400.0, independent: 100.0 })
+        );
     }
 
     #[test]

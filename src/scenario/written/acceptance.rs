@@ -6,10 +6,10 @@ use serde::Deserialize;
 use super::quantity::{Given, Ratio};
 use crate::units::AcceptLength;
 
-/// How many drafted tokens are accepted. Exactly one key, and with it the cycles behind it.
+/// How many drafted tokens are accepted. Exactly one key.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-#[schemars(extend("maxProperties" = 3))]
+#[schemars(extend("maxProperties" = 1))]
 pub struct AcceptanceKeys {
     /// Tokens gained per verify pass and request, bonus token included (SGLang's `accept len`, vLLM's mean acceptance
     /// length). Taken as geometric with that mean. At most steps + 1.
@@ -32,12 +32,6 @@ pub struct AcceptanceKeys {
     pub tree: Option<TreeKeys>,
     /// A file with one of the other keys, at its top or under `acceptance`, relative to the scenario.
     pub file: Option<String>,
-    /// Cycles over which the figures were counted; gives them a range. A histogram of whole numbers counts its own.
-    #[schemars(range(min = 1, max = 1e15))]
-    pub cycles: Option<u64>,
-    /// Independent cycles that those are worth: fewer, since cycles of one request resemble each other. Default: cycles.
-    #[schemars(range(min = 1, max = 1e15))]
-    pub effective_cycles: Option<f64>,
 }
 
 /// Acceptance in a tree of drafted tokens.
