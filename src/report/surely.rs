@@ -169,7 +169,7 @@ pub(super) fn more_cycles_words(more: &MoreCycles) -> String {
 pub(super) fn tornado(found: &Uncertainty, setup: &str) -> Option<Tornado> {
     let first = found.effects.first()?;
     let speedup = found.outcomes.first()?.value;
-    let title = format!("The speedup of {} hangs on {} most", times(speedup), first.factor.name);
+    let title = format!("What moves the speedup of {} most: {}", times(speedup), first.factor.name);
     let bar = |effect: &Effect| TornadoBar {
         name: effect.factor.name.clone(),
         range: range_words(&effect.factor),

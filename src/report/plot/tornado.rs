@@ -60,7 +60,7 @@ pub fn tornado(data: &Tornado) -> String {
         let area = Rect::new(NAMES, top + 14.0, f64::from(WIDTH) - 70.0, top + 14.0 + body);
         let ends = || bars.iter().flat_map(|bar| [bar.at_low, bar.at_high]).chain([data.speedup]);
         let (low, high) = (ends().fold(f64::INFINITY, f64::min), ends().fold(f64::NEG_INFINITY, f64::max));
-        let slack = (0.16 * (high - low)).max(0.01);
+        let slack = (0.24 * (high - low)).max(0.01);
         let frame = Frame {
             area,
             x: Axis::linear(low - slack, high + slack, area.left, area.right),
