@@ -7,6 +7,8 @@
 //! |---|---|---|
 //! | memory bandwidth | the GPU's achieved share, else ± 4 % | spread between best and median rows |
 //! | kernel floor | the GPU's, 3-5 µs by default | tables and a captured PyTorch layer |
+//! | expert overlap | ρ from 0.33 to 0.43, by pricing both | [`crate::forward::ExpertOverlap`] |
+//! | tables at one pass's sizes | ± 5 % | rows left out of the tables and predicted |
 //! | projections, attention, experts | scatter of their table's samples, where it says | p10 and p90 of the calibration |
 //! | NCCL, peer kernels | scatter of the table, else ± 10 %; fitted: 1.645 · `cv_error`, else ± 15 % | rows of one box in several servers; fits |
 //! | host | the runtime profile's | [`crate::runtime`] |
@@ -16,7 +18,7 @@ use super::price::Pricing;
 use super::race::Stretch;
 use crate::calibration::{Calibration, Family};
 use crate::collective::Backend;
-use crate::forward::{Part, Run};
+use crate::forward::{Part, PassKind, Run};
 use crate::runtime::{CollectiveOp, Execution};
 use crate::sourced::{SPREAD_DEVIATIONS, Source, Sourced};
 use crate::units::Seconds;
@@ -42,11 +44,19 @@ pub enum Cause {
     HostIssue,
     /// Host time to launch a graph, its nodes included.
     GraphLaunch,
+    /// How many experts neighbouring rows share: the time of the experts at other overlaps.
+    ExpertOverlap,
+    /// Rows of tables at the sizes of decode, which lie between measured ones.
+    TablesDecode,
+    /// The same at the sizes of verify.
+    TablesVerify,
+    /// The same at the sizes of the draft passes.
+    TablesDraft,
 }
 
 impl Cause {
     /// All, in the order of [`Scores`].
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Bandwidth,
         Self::Floor,
         Self::Projections,
@@ -56,6 +66,10 @@ impl Cause {
         Self::PeerKernels,
         Self::HostIssue,
         Self::GraphLaunch,
+        Self::ExpertOverlap,
+        Self::TablesDecode,
+        Self::TablesVerify,
+        Self::TablesDraft,
     ];
 
     /// The words in reports.
@@ -70,6 +84,10 @@ impl Cause {
             Self::PeerKernels => "peer-to-peer all-reduces",
             Self::HostIssue => "host issue, eager",
             Self::GraphLaunch => "graph launch",
+            Self::ExpertOverlap => "expert overlap of rows",
+            Self::TablesDecode => "tables at decode's sizes",
+            Self::TablesVerify => "tables at verify's sizes",
+            Self::TablesDraft => "tables at draft's sizes",
         }
     }
 }
@@ -83,6 +101,9 @@ const KERNEL: f64 = 0.04;
 const COLLECTIVE: f64 = 0.10;
 /// Relative range of fitted and modelled collective times.
 const FITTED: f64 = 0.15;
+/// Relative range of table rows between measured sizes. Rows left out along rows and tokens are missed by 6 to 21 % (p90,
+/// `calibration/ACCURACY.md`) at twice the distance of a look-up; half of the middle of that, for whole passes.
+const BETWEEN_ROWS: f64 = 0.05;
 
 /// A pass that can be moved.
 #[derive(Debug, Clone)]
@@ -99,12 +120,15 @@ pub struct Elastic {
 /// Operations that err alike.
 #[derive(Debug, Clone, PartialEq)]
 struct Group {
-    causes: [Option<(Cause, Reach)>; 2],
+    causes: Causes,
     device: Seconds,
     allreduce: Seconds,
     issued_kernels: f64,
     issued_collectives: f64,
 }
+
+/// What moves an operation.
+type Causes = [Option<(Cause, Reach)>; 4];
 
 /// Logarithms of the ends of a factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -152,13 +176,19 @@ impl Group {
 impl Elastic {
     /// Of a pass and what it was priced with.
     pub fn new(pass: &PricedPass, with: &Pricing) -> Self {
+        Self::with_overlaps(pass, &[], with)
+    }
+
+    /// The same with the pass at the low and the high end of the experts' overlap; none: it does not matter.
+    pub fn with_overlaps(pass: &PricedPass, overlaps: &[PricedPass], with: &Pricing) -> Self {
         let mut groups: Vec<Group> = Vec::new();
         let mut blocks = vec![Vec::new(); pass.blocks.len()];
         let mut nodes = 0.0;
         for run in &pass.sequence {
             let first_time = blocks[run.block].is_empty();
-            for op in &pass.blocks[run.block].ops {
-                let causes = causes(op, with);
+            for (place, op) in pass.blocks[run.block].ops.iter().enumerate() {
+                let mut causes = causes(op, pass.kind, with);
+                causes[3] = overlap(op, overlaps, run.block, place);
                 let group = groups.iter().position(|g| g.causes == causes).unwrap_or_else(|| {
                     groups.push(Group::new(causes));
                     groups.len() - 1
@@ -258,7 +288,7 @@ impl Elastic {
             _ => {
                 let reaches = self.groups.iter().flat_map(|group| group.causes.iter().flatten());
                 let own = reaches.filter(|(of, _)| *of == cause).map(|(_, reach)| reach);
-                own.map(|reach| (reach.low.exp(), reach.high.exp()))
+                own.map(|reach| (reach.low.min(reach.high).exp(), reach.high.max(reach.low).exp()))
                     .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
             }
         }
@@ -270,7 +300,7 @@ impl Elastic {
 }
 
 impl Group {
-    fn new(causes: [Option<(Cause, Reach)>; 2]) -> Self {
+    fn new(causes: Causes) -> Self {
         let zero = Seconds::ZERO;
         Self { causes, device: zero, allreduce: zero, issued_kernels: 0.0, issued_collectives: 0.0 }
     }
@@ -288,16 +318,16 @@ impl Group {
     }
 }
 
-fn causes(op: &PricedOp, with: &Pricing) -> [Option<(Cause, Reach)>; 2] {
+fn causes(op: &PricedOp, kind: PassKind, with: &Pricing) -> Causes {
     let gpu = &with.hardware.gpu;
     match op.bound {
-        Bound::Communication => [collective(op, with), None],
+        Bound::Communication => [collective(op, with), None, None, None],
         Bound::Floor => {
             let floor = gpu.kernel_floor;
             let reach = floor
                 .spread
                 .map(|s| Reach { low: (s.low / floor.value).ln(), high: (s.high / floor.value).ln() });
-            [reach.map(|reach| (Cause::Floor, reach)), None]
+            [reach.map(|reach| (Cause::Floor, reach)), None, None, None]
         }
         Bound::Memory | Bound::Compute | Bound::Table => {
             let achieved = gpu.achieved_bandwidth;
@@ -306,10 +336,32 @@ fn causes(op: &PricedOp, with: &Pricing) -> [Option<(Cause, Reach)>; 2] {
                 low: (achieved.value / s.high).ln(),
                 high: (achieved.value / s.low).ln(),
             });
-            let table = (op.bound == Bound::Table).then(|| table(op.part, with.calibration)).flatten();
-            [Some((Cause::Bandwidth, reach)), table]
+            let of_table = op.bound == Bound::Table;
+            let scatter = of_table.then(|| table(op.part, with.calibration)).flatten();
+            let between = of_table.then(|| (tables_of(kind), Reach::around(BETWEEN_ROWS)));
+            [Some((Cause::Bandwidth, reach)), scatter, between, None]
         }
     }
+}
+
+/// The look-ups of one kind of pass are made at sizes of their own.
+const fn tables_of(kind: PassKind) -> Cause {
+    match kind {
+        PassKind::Decode | PassKind::Prefill => Cause::TablesDecode,
+        PassKind::Verify => Cause::TablesVerify,
+        PassKind::DraftStep | PassKind::DraftExtend => Cause::TablesDraft,
+    }
+}
+
+/// What the overlap of experts does to an operation, which stands at the same place in every pass.
+fn overlap(op: &PricedOp, passes: &[PricedPass], block: usize, place: usize) -> Option<(Cause, Reach)> {
+    let [low, high] = passes else { return None };
+    let end = |pass: &PricedPass| {
+        let other = pass.blocks.get(block)?.ops.get(place)?;
+        (other.label == op.label && op.device > Seconds::ZERO).then(|| (other.device / op.device).ln())
+    };
+    let reach = Reach { low: end(low)?, high: end(high)? };
+    (reach.low.abs() > 1e-12 || reach.high.abs() > 1e-12).then_some((Cause::ExpertOverlap, reach))
 }
 
 /// The scatter of the table that timed a kernel.

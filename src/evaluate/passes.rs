@@ -26,9 +26,9 @@ pub fn cycle(setup: &ModelledSetup) -> Cycle {
     Cycle {
         shape: draft_shape(common),
         acceptance: common.acceptance.clone(),
-        baseline: target_pass(setup, PassKind::Decode, 1, &setup.baseline),
+        baseline: target_pass(setup, PassKind::Decode, 1, &setup.baseline, ExpertOverlap::default()),
         baseline_host: HostWork::exposed(setup.runtime.host_per_step),
-        verify: target_pass(setup, PassKind::Verify, common.draft_tokens, &setup.verify),
+        verify: verify_pass(setup, ExpertOverlap::default()),
         draft: draft_work(setup),
         host: host_work(&setup.runtime, setup.overlap),
     }
@@ -53,8 +53,18 @@ fn batch(setup: &ModelledSetup, rows: u32) -> Batch {
     Batch { requests: setup.common.batch, rows, context: setup.context }
 }
 
-fn target_pass(setup: &ModelledSetup, kind: PassKind, rows: u32, settings: &PassSettings) -> PricedPass {
-    let overlap = ExpertOverlap::default();
+/// The verify pass, its rows sharing experts as `overlap` says.
+pub(super) fn verify_pass(setup: &ModelledSetup, overlap: ExpertOverlap) -> PricedPass {
+    target_pass(setup, PassKind::Verify, setup.common.draft_tokens, &setup.verify, overlap)
+}
+
+fn target_pass(
+    setup: &ModelledSetup,
+    kind: PassKind,
+    rows: u32,
+    settings: &PassSettings,
+    overlap: ExpertOverlap,
+) -> PricedPass {
     let batch = batch(setup, rows);
     let pass = forward::build(&setup.model, setup.parallel, &setup.runtime, kind, batch, overlap);
     cost::price(&pass, &pricing(setup, settings))

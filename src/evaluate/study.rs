@@ -17,10 +17,11 @@ mod surely;
 pub(super) use surely::{make_sure, of as uncertainty};
 
 use super::known::{Known, common};
-use super::passes::{cycle, host_work, pricing};
+use super::passes::{cycle, host_work, pricing, verify_pass};
 use super::variation::vary_as;
 use crate::analytic::Parts;
 use crate::cost::Elastic;
+use crate::forward::ExpertOverlap;
 use crate::runtime::Runtime;
 use crate::scenario::{Common, Loaded, ModelledSetup, Setup};
 use crate::sourced::Sourced;
@@ -144,7 +145,10 @@ impl ElasticCycle {
         Self {
             shape: cycle.shape,
             baseline: Elastic::new(&cycle.baseline, &pricing(setup, &setup.baseline)),
-            verify: Elastic::new(&cycle.verify, &pricing(setup, &setup.verify)),
+            verify: {
+                let ends = ExpertOverlap::RANGE.map(|overlap| verify_pass(setup, overlap));
+                Elastic::with_overlaps(&cycle.verify, &ends, &pricing(setup, &setup.verify))
+            },
             draft,
             runtime: setup.runtime.clone(),
             overlap: setup.overlap,

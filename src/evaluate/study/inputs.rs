@@ -3,6 +3,7 @@
 use super::rates::RateTables;
 use super::{Case, ElasticDraft, Study};
 use crate::cost::{Cause, Scores};
+use crate::forward::ExpertOverlap;
 use crate::runtime::Runtime;
 use crate::scenario::{Common, StatedPass};
 use crate::sourced::{Source, Sourced};
@@ -206,13 +207,15 @@ fn of_case(case: &Case) -> Vec<(Input, Factor)> {
     for cause in Cause::ALL {
         let ranges = model.passes().filter_map(|pass| pass.range(cause));
         if let Some((low, high)) = ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) {
-            let factor = Factor {
-                name: cause.word().to_owned(),
-                unit: "x",
-                low,
-                value: 1.0,
-                high,
-                source: Source::Assumed,
+            let name = cause.word().to_owned();
+            let factor =
+                |unit, low, value, high| Factor { name, unit, low, value, high, source: Source::Assumed };
+            let factor = match cause {
+                Cause::ExpertOverlap => {
+                    let [least, most] = ExpertOverlap::RANGE.map(|overlap| overlap.within_request);
+                    factor("", least, ExpertOverlap::default().within_request, most)
+                }
+                _ => factor("x", low, 1.0, high),
             };
             list.push((Input::Cause(cause), factor));
         }
