@@ -74,9 +74,10 @@ impl<'a> Study<'a> {
         study
     }
 
+    /// All cases, the answered one first.
     fn cases(&self) -> impl Iterator<Item = &Case<'a>> {
         let what_ifs = self.what_ifs.iter().map(|(_, case)| case);
-        std::iter::once(&self.base).chain(&self.variation).chain(what_ifs)
+        self.variation.iter().chain([&self.base]).chain(what_ifs)
     }
 
     /// The case that is answered.
@@ -126,6 +127,7 @@ struct ElasticCycle {
     overlap: bool,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a case holds one, and nearly all draft with passes")]
 enum ElasticDraft {
     Passes { step: Option<Elastic>, extend: Elastic },
     Lookup(Sourced<Seconds>),

@@ -81,7 +81,7 @@ pub(super) fn moving(found: &Uncertainty) -> impl Iterator<Item = &Outcome> {
 /// One output: name, value, range by samples, range by first order.
 pub(super) fn outcome_cells(outcome: &Outcome) -> [String; 4] {
     let ends = |low: f64, high: f64| range(&figure(outcome, low), &figure(outcome, high), true);
-    let sometimes = outcome.reachable < 0.9995;
+    let sometimes = outcome.reachable < 0.995;
     let reachable =
         if sometimes { format!(" (reachable: {})", percent(outcome.reachable)) } else { String::new() };
     [

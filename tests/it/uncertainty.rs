@@ -38,7 +38,7 @@ fn every_section_is_there_and_within_80_columns() {
     for words in [
         "How sure\n",
         "Speculation wins in over 99.9 % of 300 samples (seed 1,",
-        "break-even accept length",
+        "break-even length, draft free",
         "What the speedup hangs on",
         "NCCL times",
         "Where the winner changes, by the model alone",

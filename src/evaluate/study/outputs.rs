@@ -38,12 +38,12 @@ const NAMES: [(&str, &str, &str); WHAT_IFS] = [
     ("speculation.draft", "draft", "ms"),
     ("speculation.host", "host", "ms"),
     ("speculation.accept_length", "accept length", "tokens"),
-    ("break_even.accept_length", "break-even accept length", "tokens"),
-    ("break_even.accept_length.draft_free", "  if drafting were free", "tokens"),
+    ("break_even.accept_length", "break-even length", "tokens"),
+    ("break_even.accept_length.draft_free", "break-even length, draft free", "tokens"),
     ("break_even.verify", "break-even verify", "ms"),
-    ("break_even.verify.draft_free", "  if drafting were free", "ms"),
-    ("break_even.allreduce", "break-even of one allreduce", "us"),
-    ("break_even.allreduce.draft_free", "  if drafting were free", "us"),
+    ("break_even.verify.draft_free", "break-even verify, draft free", "ms"),
+    ("break_even.allreduce", "break-even allreduce", "us"),
+    ("break_even.allreduce.draft_free", "break-even allreduce, draft free", "us"),
     ("break_even.draft_host", "break-even draft and host", "ms"),
 ];
 
