@@ -8,7 +8,7 @@ use super::context::Context;
 use super::number::{TimeScale, times};
 use super::rows::{Parts, baseline_parts, cycle_parts, lever_heading, lever_rows};
 use super::surely::{
-    EFFECT_HEADING, EFFECT_NOTE, OUTCOME_HEADING, effect_cells, headline, more_cycles_words, moving,
+    EFFECT_HEADING, EFFECT_NOTE, OUTCOME_HEADING, caveat, effect_cells, headline, more_cycles_words, moving,
     outcome_cells, turn_words,
 };
 use super::text::{against, certainty, crossing_lists, crossing_words, provenance};
@@ -82,6 +82,9 @@ fn surely(context: &Context) -> String {
         out.push('\n');
         out.push_str(&table(&EFFECT_HEADING, &[false, true, true, true, true], rows));
         let _ = writeln!(out, "\n{EFFECT_NOTE}");
+        if let Some(caveat) = caveat(found) {
+            let _ = writeln!(out, "\n{caveat}");
+        }
     }
     if !found.turns.is_empty() {
         out.push_str("\nWhere the winner changes, by the model alone:\n\n");

@@ -37,6 +37,14 @@ pub(super) fn headline(found: &Uncertainty) -> String {
     )
 }
 
+/// What ranges of modelled inputs leave out; none where no factor of the model moves the speedup.
+pub(super) fn caveat(found: &Uncertainty) -> Option<&'static str> {
+    found.effects.iter().any(|effect| effect.factor.unit == "x").then_some(
+        "These are the ranges of the inputs. What the model leaves out is not in them: `specplan validate` shows how \
+         far its times are off.",
+    )
+}
+
 /// A whole number, thousands apart.
 fn whole(number: u64) -> String {
     let digits = number.to_string();

@@ -3,7 +3,7 @@
 use crate::report::context::{Context, Style};
 use crate::report::paint::Tone;
 use crate::report::surely::{
-    EFFECT_HEADING, EFFECT_NOTE, OUTCOME_HEADING, effect_cells, headline, more_cycles_words, moving,
+    EFFECT_HEADING, EFFECT_NOTE, OUTCOME_HEADING, caveat, effect_cells, headline, more_cycles_words, moving,
     outcome_cells, turn_words,
 };
 use crate::report::table::{Align, Cell, Overflow, Table};
@@ -25,6 +25,9 @@ pub(super) fn sections(context: &Context, style: &Style) -> String {
         let rows = found.effects.iter().map(effect_cells);
         out.push_str(&table(&[Left, Right, Right, Right, Right], EFFECT_HEADING, rows, style));
         out.push_str(&paragraph(EFFECT_NOTE, "  ", "  ", style.width));
+        if let Some(caveat) = caveat(found) {
+            out.push_str(&paragraph(caveat, "  ", "  ", style.width));
+        }
     }
     if !found.turns.is_empty() {
         out.push('\n');
