@@ -11,6 +11,7 @@
 
 mod breakdown;
 mod communication;
+mod elastic;
 mod kernel;
 mod launch;
 mod module;
@@ -22,6 +23,7 @@ mod spread;
 
 pub use breakdown::{PartTime, Share};
 pub use communication::collective;
+pub use elastic::{Cause, Elastic, Scores};
 pub use pass::{Bound, CollectiveTotal, Exchange, PricedBlock, PricedOp, PricedPass};
 pub use price::{Pricing, price};
 pub use race::{Race, Stretch, race};

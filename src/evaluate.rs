@@ -17,9 +17,10 @@ mod known;
 mod levers;
 mod passes;
 mod scan;
+mod study;
 mod variation;
 
-pub use answer::{answer, evaluate};
+pub use answer::{answer, evaluate, uncertainty};
 pub use known::{Known, KnownAllreduce};
 pub use passes::{cycle, prefill, shape};
 pub use scan::over_batch;

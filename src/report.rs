@@ -17,6 +17,7 @@ pub mod plot;
 mod png;
 mod rows;
 mod simulation;
+mod surely;
 mod table;
 mod text;
 mod wrap;
@@ -25,8 +26,9 @@ pub use self::csv::csv;
 pub use context::{Context, Style};
 pub use json::{
     At, BaselineJson, BreakEvenJson, BreakEvensJson, CalibrationJson, CrossingJson, ElasticityJson,
-    FindingJson, Needed, OverrideJson, PartJson, Quantity, ReportJson, SCHEMA_VERSION, ScenarioJson,
-    SourceJson, SpeculationJson, VerdictJson, WhatIfJson, json, json_schema,
+    FindingJson, InputJson, MoreCyclesJson, Needed, OutcomeJson, OverrideJson, PartJson, Quantity,
+    ReportJson, SCHEMA_VERSION, ScenarioJson, SourceJson, SpeculationJson, TurnJson, UncertaintyJson,
+    VerdictJson, WhatIfJson, json, json_schema,
 };
 pub use markdown::markdown;
 pub use png::{PngError, png};

@@ -32,8 +32,8 @@ pub use overrides::Overrides;
 pub use resolve::{Loaded, open, resolve};
 pub use schema::json_schema;
 pub use setup::{
-    Common, Method, ModelledSetup, ObservedAllreduce, ObservedSetup, PassSettings, Setup, Stated, StatedPass,
-    WhatIf,
+    Common, Evidence, Method, ModelledSetup, ObservedAllreduce, ObservedSetup, PassSettings, Setup, Stated,
+    StatedPass, WhatIf,
 };
 
 #[cfg(test)]

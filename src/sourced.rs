@@ -94,6 +94,26 @@ impl<T> Sourced<T> {
         self
     }
 
+    /// The value at a score of its own distribution, without a range: 0 is the value itself, ±1.645 are the ends of
+    /// the range. Each side is half a normal distribution; of a modelled value, which is off by a factor, half a
+    /// lognormal one. A positive value stays positive: it does not fall below its thousandth.
+    #[must_use]
+    pub fn at_score(self, score: f64, number: impl Fn(T) -> f64, wrap: impl Fn(f64) -> T) -> Self
+    where
+        T: Copy,
+    {
+        let Some(spread) = self.spread else { return self };
+        let (value, share) = (number(self.value), score.abs() / SPREAD_DEVIATIONS);
+        let end = number(if score < 0.0 { spread.low } else { spread.high });
+        let moved = if self.source >= Source::Fitted && value > 0.0 && end > 0.0 {
+            value * (end / value).powf(share)
+        } else {
+            value + (end - value) * share
+        };
+        let moved = if value > 0.0 { moved.max(value * 1e-3) } else { moved };
+        Self { value: wrap(moved), spread: None, ..self }
+    }
+
     /// The value turned into another one by a function that never falls, which is also applied to the ends of
     /// the range; the source is kept.
     pub fn map<U>(self, rising: impl Fn(T) -> U) -> Sourced<U> {
@@ -109,6 +129,22 @@ impl<T> Sourced<T> {
 #[cfg(test)]
 mod tests {
     use super::Source::{Assumed, Derived, Fitted, Given, Measured, Roofline};
+    use super::{SPREAD_DEVIATIONS, Sourced};
+
+    #[test]
+    fn scores_reach_the_ends_of_a_range_and_half_way_is_half_a_deviation() {
+        let at = |figure: Sourced<f64>, score: f64| figure.at_score(score, |x| x, |x| x).value;
+        let given = Sourced::given(30.0).with_spread(28.0, 33.0);
+        let assumed = Sourced::new(30.0, Assumed).with_spread(15.0, 120.0);
+        for (figure, half) in [(given, 31.5), (assumed, 60.0)] {
+            let spread = figure.spread.expect("a range");
+            assert!((at(figure, -SPREAD_DEVIATIONS) - spread.low).abs() < 1e-12);
+            assert!((at(figure, SPREAD_DEVIATIONS) - spread.high).abs() < 1e-12);
+            assert!((at(figure, SPREAD_DEVIATIONS / 2.0) - half).abs() < 1e-12);
+        }
+        assert!((at(given.with_spread(1.0, 59.0), -9.0) - 0.03).abs() < 1e-12, "it stays positive");
+        assert!((at(Sourced::given(30.0), 3.0) - 30.0).abs() < 1e-12);
+    }
 
     #[test]
     fn the_weakest_modelled_source_names_the_result() {

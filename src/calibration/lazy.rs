@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::block::Raw;
 use super::error::TableError;
+use super::scatter::{Scatter, scatter};
 
 /// Something that can be read from the text of a table.
 pub(super) trait Decode: Sized {
@@ -18,7 +19,7 @@ pub(super) struct Lazy<T>(Arc<Inner<T>>);
 #[derive(Debug)]
 struct Inner<T> {
     raw: Raw,
-    decoded: OnceLock<T>,
+    decoded: OnceLock<(T, Option<Scatter>)>,
 }
 
 impl<T: Decode> Lazy<T> {
@@ -29,16 +30,24 @@ impl<T: Decode> Lazy<T> {
 
     /// Decoded now, so that what is wrong is said now.
     pub(super) fn checked(raw: Raw) -> Result<Self, TableError> {
-        let decoded = T::decode(&raw.text()?)?;
+        let text = raw.text()?;
+        let decoded = (T::decode(&text)?, scatter(&text));
+        drop(text);
         Ok(Self(Arc::new(Inner { raw, decoded: OnceLock::from(decoded) })))
     }
 
     /// The table.
     pub(super) fn get(&self) -> &T {
-        self.0.decoded.get_or_init(|| {
+        let (table, _) = self.0.decoded.get_or_init(|| {
             let text = self.0.raw.text().expect("a table that ships with specplan can be unpacked");
-            T::decode(&text).expect("a table that ships with specplan is well formed")
-        })
+            (T::decode(&text).expect("a table that ships with specplan is well formed"), scatter(&text))
+        });
+        table
+    }
+
+    /// How far its samples lie apart; none where it does not say, or was not looked at yet.
+    pub(super) fn scatter(&self) -> Option<Scatter> {
+        self.0.decoded.get().and_then(|(_, scatter)| *scatter)
     }
 }
 

@@ -118,6 +118,7 @@ Examples:
       --unset speculation.verify.observed        # the model alone
   specplan run - < my.yaml                        # from standard input
   specplan run scenarios/*.yaml -f markdown -o report.md
+  specplan run my.yaml --monte-carlo 1000         # how sure, and what it hangs on
   specplan run my.yaml --fail-below 1.0           # exit 1 where speculation loses")]
 pub(super) struct RunArgs {
     /// Scenario files; `-` reads one from standard input
@@ -131,6 +132,9 @@ pub(super) struct RunArgs {
     /// Exit with 1 if any speedup is below this
     #[arg(long, value_name = "SPEEDUP")]
     pub(super) fail_below: Option<f64>,
+    /// Say how sure the answer is: draw all inputs from their ranges, N times
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
+    pub(super) monte_carlo: Option<u32>,
     /// Seed of random draws; named in the report
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,

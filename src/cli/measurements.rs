@@ -106,3 +106,41 @@ fn parse(bytes: &[u8], name: &str, folder: Option<&Path>) -> Result<Vec<Measurem
     }
     Ok(rows)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Loaded, Setup};
+
+    /// How many measurements lie in the range that the inputs give: the paragraph of docs/explanation/uncertainty.md.
+    #[test]
+    #[ignore = "prints counts: cargo test --lib measurements_within -- --ignored --nocapture"]
+    fn measurements_within_the_ranges_of_their_predictions() {
+        let mut counts: Vec<(String, u32, u32)> = Vec::new();
+        for row in shipped().expect("the shipped measurements") {
+            let Ok(setup) = row.setup() else { continue };
+            let rows = setup.common.draft_tokens;
+            let key = match (row.quantity.as_str(), row.method.is_some()) {
+                ("step_ms", _) => "baseline.step",
+                ("pass_ms", _) if rows > 1 => "speculation.verify",
+                ("cycle_ms", true) => "speculation.cycle",
+                ("throughput_tok_s", true) => "speculation.throughput",
+                ("throughput_tok_s", false) => "baseline.throughput",
+                _ => continue,
+            };
+            let base = Setup::Modelled(Box::new(setup));
+            let loaded = Loaded { base, variation: None, what_ifs: vec![], overrides: vec![], notes: vec![] };
+            let found = evaluate::uncertainty(&loaded, 100, 1);
+            let outcome = found.outcomes.iter().find(|outcome| outcome.key == key).expect("an output");
+            let Some((low, high)) = outcome.first_order else { continue };
+            let held = u32::from(low <= row.measured && row.measured <= high);
+            match counts.iter_mut().find(|(known, ..)| *known == key) {
+                Some((_, n, inside)) => (*n, *inside) = (*n + 1, *inside + held),
+                None => counts.push((key.to_owned(), 1, held)),
+            }
+        }
+        for (key, n, inside) in &counts {
+            println!("{key}: {inside} of {n}");
+        }
+    }
+}

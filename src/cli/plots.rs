@@ -30,7 +30,12 @@ pub(super) fn write(
 ) -> Result<Vec<String>, Failure> {
     let setup = loaded.variation.as_ref().unwrap_or(&loaded.base);
     let mut written = Vec::new();
-    for (name, svg) in drawings(setup, prediction, &context.setup_words) {
+    let mut drawn = drawings(setup, prediction, &context.setup_words);
+    let study = context.uncertainty.as_ref();
+    if let Some(tornado) = study.and_then(|found| plot::Tornado::new(found, &context.setup_words)) {
+        drawn.push(("speedup-tornado", plot::tornado(&tornado)));
+    }
+    for (name, svg) in drawn {
         let stem = folder.join(format!("{prefix}{name}"));
         written.extend(save(&stem, &svg)?);
     }

@@ -79,6 +79,7 @@ fn answer(loaded: &Loaded, path: &Path, args: &RunArgs) -> Result<Answered, Fail
         overrides: loaded.overrides.clone(),
         plots: Vec::new(),
         setup_words: words::setup(setup),
+        uncertainty: args.monte_carlo.map(|samples| evaluate::uncertainty(loaded, samples, args.seed)),
     };
     if let Some(folder) = &args.plots {
         let prefix = plot_prefix(path, &args.files);

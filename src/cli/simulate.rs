@@ -81,6 +81,7 @@ fn context(args: &SimulateArgs, loaded: &Loaded, setup: &Setup, seed: u64) -> Co
         overrides: loaded.overrides.clone(),
         plots: Vec::new(),
         setup_words: words::setup(setup),
+        uncertainty: None,
     }
 }
 

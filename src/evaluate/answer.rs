@@ -3,13 +3,14 @@
 use super::breakdown::{baseline_rows, cycle_rows, verify_rows};
 use super::known::{Known, common};
 use super::variation::{Varied, vary};
-use super::{diagnosis, levers, scan};
+use super::{diagnosis, levers, scan, study};
 use crate::analytic::{
     BaselineAnswer, BreakEvens, Figure, Finding, Parts, Prediction, SpeculationAnswer, WhatIfAnswer,
 };
 use crate::runtime::Execution;
 use crate::scenario::{Loaded, Setup, WhatIf};
 use crate::sourced::{Source, Sourced};
+use crate::uncertainty::Uncertainty;
 use crate::units::AcceptLength;
 
 /// Everything `run` says about a scenario: verdict, breakdown, break-evens, what-ifs, levers, diagnosis.
@@ -31,7 +32,7 @@ pub fn answer(loaded: &Loaded) -> Prediction {
     }
     let (what_ifs, refused) = what_ifs(&loaded.base, &base, &loaded.what_ifs);
     diagnosis.extend(refused);
-    Prediction {
+    let mut prediction = Prediction {
         verdict: parts.verdict(),
         win_probability: parts.win_probability(),
         speedup: Figure { used: parts.speedup(), predicted: known.predicted_parts().map(|p| p.speedup()) },
@@ -42,7 +43,14 @@ pub fn answer(loaded: &Loaded) -> Prediction {
         elasticities: parts.elasticities(),
         largest_lever: levers::largest(setup, known),
         diagnosis,
-    }
+    };
+    study::make_sure(&mut prediction, loaded);
+    prediction
+}
+
+/// How sure the answer to a scenario is: `samples` Monte Carlo draws with `seed`, and first order beside them.
+pub fn uncertainty(loaded: &Loaded, samples: u32, seed: u64) -> Uncertainty {
+    study::uncertainty(loaded, samples, seed)
 }
 
 /// Step time of both sides, breakdown and closed-form break-evens of a modelled setup, without scans, what-ifs and

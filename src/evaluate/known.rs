@@ -52,8 +52,11 @@ pub struct KnownAllreduce {
 impl Known {
     /// The base case: observed totals fix the parts that nobody measured.
     pub fn base(setup: &Setup) -> Self {
-        let common = common(setup);
-        let model = predicted_cycle(setup);
+        Self::of(common(setup), predicted_cycle(setup))
+    }
+
+    /// The base case of what the user states and what the model says.
+    pub(super) fn of(common: &Common, model: Option<Box<Cycle>>) -> Self {
         let stated = &common.stated;
         let accept_length = accept_length(common);
         let tokens = accept_length.used.value.tokens(f64::from(common.batch));

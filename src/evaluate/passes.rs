@@ -2,7 +2,7 @@
 
 use crate::cost::{self, PricedPass, Pricing};
 use crate::forward::{self, Batch, ExpertOverlap, PassKind};
-use crate::runtime::Execution;
+use crate::runtime::{Execution, Runtime};
 use crate::scenario::{Method, ModelledSetup, PassSettings};
 use crate::sourced::{Source, Sourced};
 use crate::speculation::{Cycle, DraftShape, DraftWork, HostWork};
@@ -26,11 +26,11 @@ pub fn cycle(setup: &ModelledSetup) -> Cycle {
     Cycle {
         shape: draft_shape(common),
         acceptance: common.acceptance.clone(),
-        baseline: target_pass(setup, PassKind::Decode, 1, &setup.baseline),
+        baseline: target_pass(setup, PassKind::Decode, 1, &setup.baseline, ExpertOverlap::default()),
         baseline_host: HostWork::exposed(setup.runtime.host_per_step),
-        verify: target_pass(setup, PassKind::Verify, common.draft_tokens, &setup.verify),
+        verify: verify_pass(setup, ExpertOverlap::default()),
         draft: draft_work(setup),
-        host: host_work(setup),
+        host: host_work(&setup.runtime, setup.overlap),
     }
 }
 
@@ -53,8 +53,18 @@ fn batch(setup: &ModelledSetup, rows: u32) -> Batch {
     Batch { requests: setup.common.batch, rows, context: setup.context }
 }
 
-fn target_pass(setup: &ModelledSetup, kind: PassKind, rows: u32, settings: &PassSettings) -> PricedPass {
-    let overlap = ExpertOverlap::default();
+/// The verify pass, its rows sharing experts as `overlap` says.
+pub(super) fn verify_pass(setup: &ModelledSetup, overlap: ExpertOverlap) -> PricedPass {
+    target_pass(setup, PassKind::Verify, setup.common.draft_tokens, &setup.verify, overlap)
+}
+
+fn target_pass(
+    setup: &ModelledSetup,
+    kind: PassKind,
+    rows: u32,
+    settings: &PassSettings,
+    overlap: ExpertOverlap,
+) -> PricedPass {
     let batch = batch(setup, rows);
     let pass = forward::build(&setup.model, setup.parallel, &setup.runtime, kind, batch, overlap);
     cost::price(&pass, &pricing(setup, settings))
@@ -81,9 +91,8 @@ fn draft_work(setup: &ModelledSetup) -> DraftWork {
 
 /// Host work of a cycle: what a step costs, and what drafting and verifying add. With an overlap scheduler the
 /// difference hides behind the GPUs.
-fn host_work(setup: &ModelledSetup) -> HostWork {
-    let runtime = &setup.runtime;
-    if setup.overlap {
+pub(super) fn host_work(runtime: &Runtime, overlap: bool) -> HostWork {
+    if overlap {
         let hidden =
             (runtime.host_per_cycle.value - runtime.host_per_cycle_overlapped.value).max(Seconds::ZERO);
         HostWork {
@@ -95,7 +104,7 @@ fn host_work(setup: &ModelledSetup) -> HostWork {
     }
 }
 
-fn pricing<'a>(setup: &'a ModelledSetup, settings: &'a PassSettings) -> Pricing<'a> {
+pub(super) fn pricing<'a>(setup: &'a ModelledSetup, settings: &'a PassSettings) -> Pricing<'a> {
     Pricing {
         hardware: &setup.hardware,
         calibration: &setup.calibration,

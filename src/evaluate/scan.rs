@@ -27,27 +27,12 @@ pub(super) fn model_speedup(setup: &ModelledSetup) -> f64 {
 
 /// Batch size and speedup.
 pub fn over_batch(setup: &ModelledSetup) -> Vec<(u32, f64)> {
-    batches()
-        .map(|batch| {
-            let mut varied = setup.clone();
-            varied.common.batch = batch;
-            (batch, model_speedup(&varied))
-        })
-        .collect()
+    speedups(batch_setups(setup))
 }
 
 /// Context and speedup, up to the longest context of the model.
 pub(super) fn over_context(setup: &ModelledSetup) -> Vec<(u32, f64)> {
-    let longest = setup.model.max_context.max(setup.context);
-    CONTEXTS
-        .iter()
-        .filter(|&&context| context <= longest)
-        .map(|&context| {
-            let mut varied = setup.clone();
-            varied.context = context;
-            (context, model_speedup(&varied))
-        })
-        .collect()
+    speedups(context_setups(setup))
 }
 
 /// Rows verified and speedup, for chains; a tree's shape does not follow from one number.
@@ -55,7 +40,35 @@ pub(super) fn over_draft_tokens(setup: &ModelledSetup) -> Vec<(u32, f64)> {
     if setup.common.topk != 1 {
         return Vec::new();
     }
-    (2..=MOST_ROWS).map(|rows| (rows, model_speedup(&with_rows(setup, rows)))).collect()
+    speedups(draft_token_setups(setup))
+}
+
+fn speedups(setups: impl Iterator<Item = (u32, ModelledSetup)>) -> Vec<(u32, f64)> {
+    setups.map(|(at, setup)| (at, model_speedup(&setup))).collect()
+}
+
+/// The setups of the scan over the batch.
+pub(super) fn batch_setups(setup: &ModelledSetup) -> impl Iterator<Item = (u32, ModelledSetup)> + '_ {
+    batches().map(|batch| {
+        let mut varied = setup.clone();
+        varied.common.batch = batch;
+        (batch, varied)
+    })
+}
+
+/// The setups of the scan over the context.
+pub(super) fn context_setups(setup: &ModelledSetup) -> impl Iterator<Item = (u32, ModelledSetup)> + '_ {
+    let longest = setup.model.max_context.max(setup.context);
+    CONTEXTS.iter().filter(move |&&context| context <= longest).map(|&context| {
+        let mut varied = setup.clone();
+        varied.context = context;
+        (context, varied)
+    })
+}
+
+/// The setups of the scan over the rows of a chain.
+pub(super) fn draft_token_setups(setup: &ModelledSetup) -> impl Iterator<Item = (u32, ModelledSetup)> + '_ {
+    (2..=MOST_ROWS).map(|rows| (rows, with_rows(setup, rows)))
 }
 
 /// The same chain with another number of rows; the acceptance is continued as it began.

@@ -28,9 +28,18 @@ pub(super) struct Varied {
 
 /// The case of `setup`, a variation of `base_setup` whose case is `base`.
 pub(super) fn vary(base_setup: &Setup, base: &Known, setup: &Setup) -> Varied {
-    let common = common(setup);
+    vary_as(base_setup, base, setup, common(setup), predicted_cycle(setup))
+}
+
+/// The same with other statements and another cycle than those of `setup`, which then only says what changes.
+pub(super) fn vary_as(
+    base_setup: &Setup,
+    base: &Known,
+    setup: &Setup,
+    common: &Common,
+    model: Option<Box<Cycle>>,
+) -> Varied {
     let stated = &common.stated;
-    let model = predicted_cycle(setup);
     let changes = Changes::between(base_setup, setup).that_matter(base.model.as_deref(), model.as_deref());
     let mut predicted = Vec::new();
     let mut unpredictable = Vec::new();

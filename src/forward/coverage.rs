@@ -22,6 +22,9 @@ pub struct ExpertOverlap {
 impl ExpertOverlap {
     /// Rows that share nothing.
     pub const UNIFORM: Self = Self { within_request: 0.0 };
+
+    /// The ends of the range of the default: 0.33 and 0.43.
+    pub const RANGE: [Self; 2] = [Self { within_request: 0.33 }, Self { within_request: 0.43 }];
 }
 
 impl Default for ExpertOverlap {

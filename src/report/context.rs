@@ -1,7 +1,9 @@
 //! What a report says beside the numbers.
 
-/// Where an answer came from: names and settings, none of them computed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+use crate::uncertainty::Uncertainty;
+
+/// Where an answer came from: names and settings; and how sure it is, where that was asked.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Context {
     /// Version of the tool that answered.
     pub tool_version: String,
@@ -19,6 +21,8 @@ pub struct Context {
     pub plots: Vec<String>,
     /// The set-up in words: "Kimi-K2.5 on 8x RTX PRO 6000, SGLang, TP8, batch 1, context 2,048".
     pub setup_words: String,
+    /// The study of the answer's uncertainty, where one was made.
+    pub uncertainty: Option<Uncertainty>,
 }
 
 /// How text is drawn.

@@ -3,7 +3,7 @@
 use crate::analytic::{Prediction, Row};
 
 use super::context::Context;
-use super::json::{BreakEvenJson, BreakEvensJson, Quantity, ReportJson, SourceJson};
+use super::json::{BreakEvenJson, BreakEvensJson, Quantity, ReportJson, SourceJson, UncertaintyJson};
 use super::number::finite;
 
 /// Columns.
@@ -34,6 +34,9 @@ pub fn csv(prediction: &Prediction, context: &Context) -> String {
     }
     for elasticity in &report.elasticities {
         sheet.number(&format!("elasticity.{}", elasticity.of), "", elasticity.value, None);
+    }
+    if let Some(uncertainty) = &report.uncertainty {
+        sheet.uncertainty(uncertainty);
     }
     sheet.finish()
 }
@@ -103,6 +106,28 @@ impl Sheet<'_> {
             if let Some(quantity) = quantity {
                 self.quantity(&format!("speculation.{name}"), unit, quantity);
             }
+        }
+    }
+
+    /// Outputs with their ranges over the samples, indices of inputs, cycles to observe.
+    fn uncertainty(&mut self, found: &UncertaintyJson) {
+        let mut row = |name: String, value, unit: &str, low, high| {
+            let [value, low, high] = [value, low, high].map(cell);
+            let none = String::new;
+            self.write(&[self.scenario.into(), name, value, unit.into(), none(), low, high, none()]);
+        };
+        let of = |name: &str| format!("uncertainty.{name}");
+        row(of("win_probability"), Some(found.win_probability), "", None, None);
+        for outcome in &found.outcomes {
+            row(of(&outcome.name), outcome.median, &outcome.unit, outcome.low, outcome.high);
+        }
+        for input in &found.inputs {
+            row(of(&format!("input.{}", input.name)), input.value, &input.unit, input.low, input.high);
+            row(of(&format!("sobol_first.{}", input.name)), input.sobol_first, "", None, None);
+            row(of(&format!("sobol_total.{}", input.name)), input.sobol_total, "", None, None);
+        }
+        if let Some(more) = &found.more_cycles {
+            row(of("more_cycles"), more.expected, "cycles", None, None);
         }
     }
 

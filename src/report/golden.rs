@@ -105,3 +105,19 @@ fn the_schema_names_every_key_of_the_report() {
         assert!(schema["properties"].get(key).is_some(), "{key}");
     }
 }
+
+/// Only what a study adds, in text and Markdown.
+#[test]
+fn how_sure_the_reference_case_is() {
+    let studied = super::Context { uncertainty: Some(super::reference::uncertainty()), ..context() };
+    let added = |with: &str, without: &str| {
+        with.lines()
+            .filter(|line| !without.lines().any(|other| other == *line))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let plain = text(&prediction(), &studied, &PLAIN);
+    assert!(plain.lines().all(|line| columns(line) <= 80), "{plain}");
+    assert_snapshot!(added(&plain, &text(&prediction(), &context(), &PLAIN)));
+    assert_snapshot!(added(&markdown(&prediction(), &studied), &markdown(&prediction(), &context())));
+}

@@ -2,6 +2,7 @@
 
 mod fill;
 mod types;
+mod uncertainty;
 
 use crate::analytic::Prediction;
 
@@ -13,6 +14,7 @@ pub use types::{
     FindingJson, Needed, OverrideJson, PartJson, Quantity, ReportJson, ScenarioJson, SourceJson,
     SpeculationJson, VerdictJson, WhatIfJson,
 };
+pub use uncertainty::{InputJson, MoreCyclesJson, OutcomeJson, TurnJson, UncertaintyJson};
 
 /// The answer as one JSON object; see [`json_schema`] for its shape.
 pub fn json(prediction: &Prediction, context: &Context) -> serde_json::Value {

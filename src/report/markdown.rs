@@ -7,6 +7,10 @@ use crate::analytic::Prediction;
 use super::context::Context;
 use super::number::{TimeScale, times};
 use super::rows::{Parts, baseline_parts, cycle_parts, lever_heading, lever_rows};
+use super::surely::{
+    EFFECT_HEADING, EFFECT_NOTE, OUTCOME_HEADING, caveat, effect_cells, headline, more_cycles_words, moving,
+    outcome_cells, turn_words,
+};
 use super::text::{against, certainty, crossing_lists, crossing_words, provenance};
 use super::verb;
 
@@ -19,6 +23,7 @@ pub fn markdown(prediction: &Prediction, context: &Context) -> String {
         what_ifs(prediction),
         crossings(prediction),
         baseline(prediction),
+        surely(context),
         findings(prediction),
         pictures(context),
     ];
@@ -58,6 +63,37 @@ fn table(heading: &[&str], right: &[bool], rows: impl IntoIterator<Item = Vec<St
     let mut out = line(&heading) + &line(&marks);
     for row in rows {
         out.push_str(&line(&row.iter().map(|cell| escape(cell)).collect::<Vec<_>>()));
+    }
+    out
+}
+
+/// How sure, where Monte Carlo was asked for.
+fn surely(context: &Context) -> String {
+    let Some(found) = &context.uncertainty else { return String::new() };
+    let mut out = format!("How sure: {}\n", escape(&headline(found)));
+    if moving(found).next().is_some() {
+        let rows =
+            moving(found).map(|outcome| outcome_cells(outcome).map(|cell| cell.trim().to_owned()).to_vec());
+        out.push('\n');
+        out.push_str(&table(&OUTCOME_HEADING, &[false, true, true, true], rows));
+    }
+    if !found.effects.is_empty() {
+        let rows = found.effects.iter().map(|effect| effect_cells(effect).to_vec());
+        out.push('\n');
+        out.push_str(&table(&EFFECT_HEADING, &[false, true, true, true, true], rows));
+        let _ = writeln!(out, "\n{EFFECT_NOTE}");
+        if let Some(caveat) = caveat(found) {
+            let _ = writeln!(out, "\n{caveat}");
+        }
+    }
+    if !found.turns.is_empty() {
+        out.push_str("\nWhere the winner changes, by the model alone:\n\n");
+        for turn in &found.turns {
+            let _ = writeln!(out, "- {}", escape(&turn_words(turn)));
+        }
+    }
+    if let Some(more) = &found.more_cycles {
+        let _ = writeln!(out, "\n{}", escape(&more_cycles_words(more)));
     }
     out
 }

@@ -11,6 +11,7 @@ use crate::sourced::{Source, Sourced};
 use crate::units::{AcceptLength, Seconds, TokensPerSecond};
 
 use super::context::Context;
+use crate::uncertainty::{Effect, Factor, Indices, MoreCycles, Outcome, Summary, Turn, Uncertainty};
 
 /// Names and settings of the reference case.
 pub(super) fn context() -> Context {
@@ -23,6 +24,7 @@ pub(super) fn context() -> Context {
         overrides: vec![],
         plots: vec!["out/throughput-verify.svg".to_owned()],
         setup_words: "Kimi-K2.5 on 8x RTX PRO 6000, SGLang, TP8, batch 1, context 2,048".to_owned(),
+        uncertainty: None,
     }
 }
 
@@ -228,5 +230,63 @@ fn finding() -> Finding {
              --disable-cuda-graph: the same 28 to 30 ms mean that the host is the longer clock"
                 .to_owned(),
         ],
+    }
+}
+
+/// A study of made-up numbers, with everything that a study can hold.
+pub(super) fn uncertainty() -> Uncertainty {
+    let outcome = |key: &str, name: &str, unit, value: f64, reachable| Outcome {
+        key: key.to_owned(),
+        name: name.to_owned(),
+        unit,
+        value,
+        sampled: Summary {
+            low: value * 0.9,
+            median: value,
+            high: value * 1.1,
+            mean: value * 1.001,
+            deviation: value * 0.06,
+            share: 1.0,
+        },
+        first_order: Some((value * 0.91, value * 1.09)),
+        reachable,
+    };
+    let effect =
+        |name: &str, unit, [low, value, high]: [f64; 3], [at_low, at_high]: [f64; 2], share| Effect {
+            factor: Factor { name: name.to_owned(), unit, low, value, high, source: Source::Assumed },
+            at_low,
+            at_high,
+            indices: Indices { first: share, total: share + 0.01, first_error: 0.02, total_error: 0.02 },
+        };
+    Uncertainty {
+        samples: 12_000,
+        seed: 1,
+        win_probability: 0.123,
+        win_error: 0.003,
+        first_order_probability: Some(0.13),
+        outcomes: vec![
+            outcome("speedup", "speedup", "", 0.94, 1.0),
+            outcome("break_even.accept_length", "break-even accept length", "tokens", 2.13, 1.0),
+            outcome("break_even.allreduce", "break-even of one allreduce", "us", 98.7, 0.83),
+            Outcome { first_order: None, ..outcome("baseline.step", "step without it", "ms", 12.2, 1.0) },
+        ],
+        effects: vec![
+            effect("accept length", "tokens", [1.8, 2.0, 2.2], [0.85, 1.03], 0.71),
+            effect("host per cycle", "ms", [1.4, 2.0, 2.6], [0.96, 0.92], 0.2),
+            effect("NCCL times", "x", [0.91, 1.0, 1.1], [0.95, 0.93], -0.01),
+        ],
+        turns: vec![
+            Turn { over: "batch", wins: false, at: [8, 12, 20], share: 0.97 },
+            Turn { over: "context", wins: true, at: [32_768, 32_768, 32_768], share: 0.4 },
+        ],
+        more_cycles: Some(MoreCycles {
+            break_even: 2.13,
+            margin: 0.0213,
+            seen: Some(60.0),
+            expected: 1234.0,
+            per_independent: 5.0,
+            ceiling: 0.91,
+            blocker: Some("host per cycle".to_owned()),
+        }),
     }
 }

@@ -3,6 +3,7 @@
 mod breakdown;
 mod findings;
 mod levers;
+mod surely;
 mod variations;
 
 pub(super) use levers::against;
@@ -31,6 +32,7 @@ pub fn text(prediction: &Prediction, context: &Context, style: &Style) -> String
         variations::crossings(prediction, &style),
         variations::elasticities(prediction, &style),
         breakdown::baseline(prediction, &style),
+        surely::sections(context, &style),
         findings::list(prediction, &style),
         setup(context, &style),
     ];

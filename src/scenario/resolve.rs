@@ -4,6 +4,7 @@ mod acceptance;
 mod complete;
 mod defaults;
 mod drafts;
+mod evidence;
 mod fits;
 mod names;
 mod remarks;
@@ -12,6 +13,7 @@ mod stated;
 use std::path::Path;
 use std::sync::Arc;
 
+use self::acceptance::Accepted;
 use self::complete::Kind;
 use self::fits::Fit;
 use self::names::Names;
@@ -20,7 +22,7 @@ use super::layer::Layer;
 use super::library::Library;
 use super::load::{Scenario, Variation, read};
 use super::overrides::{DottedKey, Overrides};
-use super::setup::{Common, Method, ModelledSetup, ObservedSetup, PassSettings, Setup, WhatIf};
+use super::setup::{Common, Evidence, Method, ModelledSetup, ObservedSetup, PassSettings, Setup, WhatIf};
 use super::tree::STDIN;
 use super::written::Written;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -144,6 +146,7 @@ fn resolve_into(scenario: &Scenario, library: &dyn Library, found: &mut Diagnost
 #[derive(Clone, Copy)]
 struct Origin<'a> {
     acceptance: &'a Acceptance,
+    evidence: Option<Evidence>,
     shape: DraftShape,
     modelled: bool,
 }
@@ -152,7 +155,12 @@ impl<'a> Origin<'a> {
     fn of(setup: &'a Setup) -> Self {
         let common = setup.common();
         let shape = DraftShape { steps: common.steps, topk: common.topk, draft_tokens: common.draft_tokens };
-        Self { acceptance: &common.acceptance, shape, modelled: matches!(setup, Setup::Modelled(_)) }
+        Self {
+            acceptance: &common.acceptance,
+            evidence: common.evidence,
+            shape,
+            modelled: matches!(setup, Setup::Modelled(_)),
+        }
     }
 }
 
@@ -187,7 +195,7 @@ impl Resolver<'_, '_> {
         &mut self,
         scenario: &Scenario,
         layer: &Layer,
-        acceptance: Option<Acceptance>,
+        acceptance: Option<Accepted>,
     ) -> Option<Setup> {
         if let Some(unused) = complete::unused_part(layer) {
             self.note(unused);
@@ -242,7 +250,7 @@ impl Resolver<'_, '_> {
         &mut self,
         scenario: &Scenario,
         layer: &Layer,
-        acceptance: Option<Acceptance>,
+        acceptance: Option<Accepted>,
     ) -> Option<Setup> {
         let written = &layer.written;
         let hardware = self.names.hardware(layer, self.found);
@@ -293,7 +301,7 @@ impl Resolver<'_, '_> {
         Some(Setup::Modelled(Box::new(setup)))
     }
 
-    fn common(&mut self, scenario: &Scenario, layer: &Layer, acceptance: Acceptance) -> Common {
+    fn common(&mut self, scenario: &Scenario, layer: &Layer, acceptance: Accepted) -> Common {
         let written = &layer.written;
         let shape = draft_shape(&written.speculation);
         Common {
@@ -304,7 +312,8 @@ impl Resolver<'_, '_> {
             steps: shape.steps.unwrap_or(0),
             topk: shape.topk,
             draft_tokens: shape.draft_tokens.unwrap_or(0),
-            acceptance,
+            acceptance: acceptance.law,
+            evidence: acceptance.evidence,
             stated: stated::stated(written),
         }
     }

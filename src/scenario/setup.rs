@@ -86,8 +86,19 @@ pub struct Common {
     pub draft_tokens: u32,
     /// Distribution of accepted tokens.
     pub acceptance: Acceptance,
+    /// The cycles that the acceptance was counted over, where it says.
+    pub evidence: Option<Evidence>,
     /// What the user says about times.
     pub stated: Stated,
+}
+
+/// Cycles behind an acceptance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Evidence {
+    /// Cycles that were counted, above 0.
+    pub cycles: f64,
+    /// Independent cycles that they are worth: fewer where cycles of one request resemble each other.
+    pub independent: f64,
 }
 
 /// Drafting methods.

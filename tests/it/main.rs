@@ -10,4 +10,5 @@ mod machine;
 mod reference;
 mod reference_case;
 mod simulate;
+mod uncertainty;
 mod validation;

@@ -38,6 +38,7 @@ impl ReportJson {
             elasticities: prediction.elasticities.iter().map(elasticity).collect(),
             largest_lever: prediction.largest_lever.as_ref().map(what_if),
             diagnosis: prediction.diagnosis.iter().map(finding).collect(),
+            uncertainty: context.uncertainty.as_ref().map(Into::into),
             plots: context.plots.clone(),
         }
     }

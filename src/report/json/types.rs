@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::uncertainty::UncertaintyJson;
 use crate::sourced::Source;
 
 /// The answer to one scenario. Keys end in their unit; a number that is not finite is null.
@@ -40,6 +41,9 @@ pub struct ReportJson {
     pub largest_lever: Option<WhatIfJson>,
     /// Contradictions between observed and predicted parts.
     pub diagnosis: Vec<FindingJson>,
+    /// How sure the answer is, where `--monte-carlo` asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncertainty: Option<UncertaintyJson>,
     /// Paths of the plots written beside this report.
     pub plots: Vec<String>,
 }

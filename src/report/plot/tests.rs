@@ -147,6 +147,26 @@ fn bars() -> String {
     time_breakdown(&Bars::new(&reference::prediction(), SETUP))
 }
 
+fn speedup_tornado() -> String {
+    let bar = |name: &str, range: &str, at_low, at_high| TornadoBar {
+        name: name.to_owned(),
+        range: range.to_owned(),
+        at_low,
+        at_high,
+    };
+    tornado(&Tornado {
+        setup: SETUP.to_owned(),
+        title: "What moves the speedup of 1.10x most: accept length".to_owned(),
+        speedup: 1.1,
+        bars: vec![
+            bar("host per cycle, overlapped", "0.300 to 1.00 ms", 1.15, 1.06),
+            bar("accept length", "1.80 to 2.20 tokens", 0.98, 1.21),
+            bar("throughput with speculation", "57.1 to 62.9 tok/s", 1.09, 1.10),
+            bar("no number", "", f64::NAN, 1.0),
+        ],
+    })
+}
+
 fn all() -> Vec<(&'static str, String)> {
     vec![
         ("throughput-verify", verify_curve()),
@@ -156,6 +176,7 @@ fn all() -> Vec<(&'static str, String)> {
         ("speedup-batch", batch_curve()),
         ("allreduce", allreduce()),
         ("validation", comparison()),
+        ("tornado", speedup_tornado()),
     ]
 }
 

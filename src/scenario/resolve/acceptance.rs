@@ -1,12 +1,15 @@
 //! The law of accepted tokens.
 
-use super::{Origin, Resolver, complete};
+use std::borrow::Cow;
+
+use super::{Origin, Resolver, complete, evidence};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, SourceText};
 use crate::scenario::check::{acceptance_kinds, check_value, draft_shape};
 use crate::scenario::layer::Layer;
 use crate::scenario::library::Law;
 use crate::scenario::load::beside;
 use crate::scenario::schema::at;
+use crate::scenario::setup::Evidence;
 use crate::scenario::tree::{parse_named, read_text};
 use crate::scenario::written::{AcceptanceKeys, Given, Ratio};
 use crate::sourced::{Sourced, Spread};
@@ -15,10 +18,16 @@ use crate::units::AcceptLength;
 
 const AT: &str = "speculation.acceptance";
 
+/// An acceptance with the cycles behind it.
+pub(super) struct Accepted {
+    pub(super) law: Acceptance,
+    pub(super) evidence: Option<Evidence>,
+}
+
 impl Resolver<'_, '_> {
     /// The law that a layer describes. A variation that leaves the acceptance alone keeps the law of the base, told for its
     /// own shape: a rate is a fact of draft and text, and a mean over 2 drafted tokens is none over 3.
-    pub(super) fn acceptance(&mut self, layer: &Layer, base: Option<(&Layer, Origin)>) -> Option<Acceptance> {
+    pub(super) fn acceptance(&mut self, layer: &Layer, base: Option<(&Layer, Origin)>) -> Option<Accepted> {
         let keys = &layer.written.speculation.acceptance;
         let shape = draft_shape(&layer.written.speculation);
         let accept_length = keys.accept_length.map_or(1.0, |given| given.0.value.get());
@@ -31,12 +40,15 @@ impl Resolver<'_, '_> {
         if let Some((_, origin)) = kept {
             let same = shape == origin.shape || origin.shape.steps == 0;
             let law = origin.acceptance;
-            return Some(if same { law.clone() } else { self.library.reshaped(law, shape) });
+            let law = if same { law.clone() } else { self.library.reshaped(law, shape) };
+            return Some(Accepted { law, evidence: origin.evidence });
         }
-        let law = match &keys.file {
-            Some(file) => law(&self.acceptance_file(layer, file)?, shape),
-            None => law(keys, shape),
+        let read = match &keys.file {
+            Some(file) => Cow::Owned(self.acceptance_file(layer, file)?),
+            None => Cow::Borrowed(keys),
         };
+        let evidence = evidence::of(&read, &layer.written.speculation.observed);
+        let law = law(&read, shape);
         let Some(law) = law else {
             // That of the base is reported with what else is missing there.
             if base.is_some() {
@@ -45,7 +57,11 @@ impl Resolver<'_, '_> {
             return None;
         };
         match self.library.acceptance(&law, shape) {
-            Ok(acceptance) => Some(acceptance),
+            Ok(acceptance) => {
+                let law = evidence.and_then(|evidence| evidence::range(&law, &acceptance, shape, evidence));
+                let ranged = law.and_then(|law| self.library.acceptance(&law, shape).ok());
+                Some(Accepted { law: ranged.unwrap_or(acceptance), evidence })
+            }
             Err(why) => {
                 let diagnostic = Diagnostic::error(Code::Probabilities, "no such acceptance").note(why);
                 let kind = acceptance_kinds(keys).first().and_then(|kind| layer.key(&format!("{AT}.{kind}")));

@@ -180,4 +180,11 @@ pub struct VerifyObserved {
 pub struct SpeculationObserved {
     /// Tokens per second over all requests. Default: not measured.
     pub throughput: Option<Given<TokensPerSecond>>,
+    /// Cycles over which the acceptance was counted; they give it a range. Default: a histogram of whole numbers counts its
+    /// own, else not known.
+    #[schemars(range(min = 1, max = 1e15))]
+    pub cycles: Option<u64>,
+    /// Independent cycles that those are worth: fewer, where cycles of one request resemble each other. Default: all.
+    #[schemars(range(min = 1, max = 1e15))]
+    pub effective_cycles: Option<f64>,
 }

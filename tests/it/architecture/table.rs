@@ -109,6 +109,11 @@ pub(super) const TABLE: &[Row] = &[
         because: "fills types; it solves, simulates, reports and prints nothing",
     },
     Row {
+        module: "uncertainty",
+        may_use: &[],
+        because: "takes a function of scores to outputs and knows nothing of its inside",
+    },
+    Row {
         module: "evaluate",
         may_use: &[
             "hardware",
@@ -121,6 +126,7 @@ pub(super) const TABLE: &[Row] = &[
             "speculation",
             "analytic",
             "scenario",
+            "uncertainty",
         ],
         because: "the one place that walks from a setup to a prediction, without simulation or strings for people",
     },
@@ -139,11 +145,6 @@ pub(super) const TABLE: &[Row] = &[
             "evaluate",
         ],
         because: "walks from a setup to a simulation, and only here simulators and closed forms meet; no strings for people",
-    },
-    Row {
-        module: "uncertainty",
-        may_use: &["scenario", "analytic"],
-        because: "takes a function Setup → Prediction",
     },
     Row {
         module: "sweep",
@@ -172,6 +173,7 @@ pub(super) const TABLE: &[Row] = &[
             "serving::ServingResult",
             "serving::Slo",
             "simulation",
+            "uncertainty",
         ],
         because: "strings and pictures of results; it computes no physical quantity, not even a ratio",
     },
