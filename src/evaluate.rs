@@ -17,9 +17,11 @@ mod known;
 mod levers;
 mod passes;
 mod scan;
+mod variant;
 mod variation;
 
 pub use answer::{answer, evaluate};
 pub use known::{Known, KnownAllreduce};
 pub use passes::{cycle, prefill, shape};
 pub use scan::over_batch;
+pub use variant::{Variant, variant};

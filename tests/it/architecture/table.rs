@@ -144,8 +144,8 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         module: "tune",
-        may_use: &["scenario", "analytic"],
-        because: "takes a function Setup → Prediction",
+        may_use: &["scenario", "analytic", "speculation", "runtime", "collective"],
+        because: "takes a function Setup → Prediction, and varies the vocabulary of a setup",
     },
     Row { module: "validation", may_use: &["analytic"], because: "compares predictions with observations" },
     Row {
@@ -164,6 +164,7 @@ pub(super) const TABLE: &[Row] = &[
             "serving::ServingResult",
             "serving::Slo",
             "simulation",
+            "tune",
         ],
         because: "strings and pictures of results; it computes no physical quantity, not even a ratio",
     },

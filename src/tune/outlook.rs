@@ -1,0 +1,54 @@
+//! What an accept length that was stated for one depth says about another.
+//!
+//! Positions of a chain are accepted with conditional rates a_1, a_2, ..., which fall with depth or stay (EAGLE, arXiv
+//! 2503.01840; every published table, up to noise). Of a mean L stated for k drafted tokens alone then follows:
+//!
+//! ```text
+//! for k' > k:   L                 ≤  AL(k')  ≤  geometric with the mean L at k
+//! for k' < k:   geometric         ≤  AL(k')  ≤  min(k' + 1, L)
+//! ```
+//!
+//! since of all laws with falling rates the geometric one has the least in its first positions and the most beyond the
+//! last. Known conditional rates leave no doubt up to their last; beyond it, between nothing more and the last rate.
+
+use crate::speculation::{Acceptance, DraftShape, ShapeNote};
+use crate::units::AcceptLength;
+
+/// An accept length with the range that what was stated leaves open.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outlook {
+    /// The value that is used.
+    pub mean: AcceptLength,
+    /// The least that it can be.
+    pub low: AcceptLength,
+    /// The most that it can be.
+    pub high: AcceptLength,
+    /// What was assumed; none where nothing was.
+    pub assumed: Option<String>,
+}
+
+/// The accept length of `shape` by `law`, with what had to be assumed.
+pub fn outlook(law: &Acceptance, shape: DraftShape) -> Outlook {
+    let mean = law.mean(shape);
+    let exact = Outlook { mean, low: mean, high: mean, assumed: None };
+    match law.note(shape) {
+        None | Some(ShapeNote::NothingBeyond { .. }) => exact,
+        Some(note @ ShapeNote::Extended { known, .. }) => {
+            let low = law.mean(DraftShape::chain(known)).min(mean);
+            Outlook { low, assumed: Some(note.to_string()), ..exact }
+        }
+        Some(note @ ShapeNote::GeometricAssumed { stated, drafted, .. }) => {
+            let known = law.mean(DraftShape::chain(stated));
+            let (low, high) = if drafted > stated {
+                (known.min(mean), mean)
+            } else {
+                (mean, known.min(AcceptLength::new(f64::from(drafted) + 1.0)).max(mean))
+            };
+            Outlook { mean, low, high, assumed: Some(note.to_string()) }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "outlook_tests.rs"]
+mod tests;
