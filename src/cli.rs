@@ -12,6 +12,7 @@ mod explain;
 mod explain_presets;
 mod measurements;
 mod notes;
+mod number_list;
 mod output;
 mod plot_allreduce;
 mod plots;
@@ -21,6 +22,8 @@ mod run;
 mod schema;
 mod simulate;
 mod simulate_plots;
+mod tune;
+mod tune_plots;
 mod validate;
 mod validate_allreduce;
 mod words;
@@ -40,6 +43,7 @@ pub fn main() -> ExitCode {
     let done = match cli.verb {
         Verb::Run(args) => run::run(&args),
         Verb::Simulate(args) => simulate::run(&args),
+        Verb::Tune(args) => tune::run(&args),
         Verb::Validate(args) => validate::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),

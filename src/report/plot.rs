@@ -26,6 +26,7 @@ mod page;
 mod palette;
 mod throughput;
 mod timeline;
+mod tune;
 mod validation;
 
 pub use allreduce::{AllreduceCurves, AllreduceSeries, MessageSize, allreduce_against_bytes};
@@ -37,6 +38,7 @@ pub use latency::{Latencies, LatencyCurves, latency_distributions};
 pub use load::{LoadCurves, LoadSide, throughput_against_load};
 pub use throughput::{AcceptCurve, VerifyCurve, throughput_against_accept_length, throughput_against_verify};
 pub use timeline::{Doing, RankLane, Timeline, timeline};
+pub use tune::{GainMap, Stair, Staircase, best_setting, gain_map};
 pub use validation::{ComparedPoint, Comparison, predicted_against_measured};
 
 #[cfg(test)]

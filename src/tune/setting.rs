@@ -63,7 +63,7 @@ impl Setting {
             None => "off".to_owned(),
             Some((at, shape)) => {
                 let several = methods.iter().any(|m| Some(m) != methods.first());
-                let method = methods.get(at).copied().filter(|_| several).map(method_word);
+                let method = methods.get(at).copied().filter(|_| several).map(Method::word);
                 format!("{}{}", method.map_or(String::new(), |m| format!("{m}, ")), shape_words(shape))
             }
         };
@@ -78,17 +78,6 @@ impl Setting {
             words.push_str(backend.word());
         }
         words
-    }
-}
-
-/// The word of a method, as a scenario writes it.
-pub(super) const fn method_word(method: Method) -> &'static str {
-    match method {
-        Method::Eagle3 => "eagle3",
-        Method::Mtp => "mtp",
-        Method::DraftModel => "draft-model",
-        Method::Ngram => "ngram",
-        Method::Unstated => "speculation",
     }
 }
 
