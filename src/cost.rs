@@ -17,6 +17,7 @@ mod pass;
 mod price;
 mod race;
 mod roofline;
+mod shared;
 mod spread;
 
 pub use breakdown::{PartTime, Share};

@@ -59,6 +59,9 @@ pub(super) struct Measurement {
     execution: Execution,
     /// Backend that the server was told to use \[as it dispatches\]
     allreduce: Option<Backend>,
+    /// Backend that was switched on besides those that the server takes by itself \[none\]
+    #[serde(default)]
+    opt_in: Option<Backend>,
     /// `step_ms`, `pass_ms`, `cycle_ms`, `throughput_tok_s`
     quantity: String,
     measured: f64,
@@ -161,7 +164,8 @@ impl Measurement {
         };
         let length = Sourced::given(AcceptLength::new(self.accept_length.unwrap_or(1.0)));
         let acceptance = Acceptance::mean_only(length, shape).map_err(|error| error.to_string())?;
-        let policy = Policy { backend: self.allreduce, ..Policy::default() };
+        let opt_in = self.opt_in.into_iter().collect();
+        let policy = Policy { backend: self.allreduce, opt_in, ..Policy::default() };
         let pass = PassSettings { execution: self.execution, policy: policy.clone() };
         let graph = PassSettings { execution: Execution::Graph, policy };
         Ok(ModelledSetup {

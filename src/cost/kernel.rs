@@ -1,8 +1,7 @@
 //! GPU time of one compute operation: measured kernel tables first, the roofline last.
 //!
 //! * Projections: the table of the server, corrected for L2 ([`Roofline::beyond_l2`]).
-//! * Attention: kernel time of a batch of requests x rows. Where one request has several rows, the tables time
-//!   that many requests instead, which reads the KV cache once per row: an upper bound, marked extrapolated.
+//! * Attention: kernel time of a batch of requests. Rows of one request share its cache: see [`super::shared`].
 //! * Experts: the `balanced` rows of the tables touch min(T·K, E) distinct experts; real tokens share experts. So
 //!   the table is read at the number of tokens T' = distinct / K that touches the expected number, and what more
 //!   tokens cost at full coverage (T > E / K) is added from the rows beyond.
@@ -13,6 +12,7 @@
 use super::module::REPLAY;
 use super::price::Pricing;
 use super::roofline::{Cost, Demand, Roofline, demand};
+use super::shared::sharing;
 use crate::calibration::{Lookup, MLA_MODULE_SHAPE};
 use crate::forward::OpKind;
 use crate::model::{KvFormat, WeightFormat};
@@ -31,16 +31,17 @@ pub(super) fn cost(kind: &OpKind, with: &Pricing, roofline: &Roofline) -> Option
             .gemm(server, weights, rows, n, k)
             .map(|row| roofline.beyond_l2(row.into(), &demand)),
         OpKind::Attention { requests, rows, context, heads, kv_heads, head_dim, kv } => {
-            per_cache_width(kv, |kv| {
-                with.calibration.attention(server, kv, requests * rows, heads, kv_heads, head_dim, context)
+            sharing(requests, rows, context, |batch, context| {
+                per_cache_width(kv, |kv| {
+                    with.calibration.attention(server, kv, batch, heads, kv_heads, head_dim, context)
+                })
             })
-            .map(|cost| shared_cache(cost, rows))
         }
         OpKind::MlaAttention { requests, rows, context, heads, kv_lora: 512, rope: 64, kv } => {
-            let batch = requests * rows;
-            per_cache_width(kv, |kv| with.calibration.mla_kernel(server, kv, batch, heads, context))
-                .map(|row| within_module(row, [heads, batch, context], with))
-                .map(|cost| shared_cache(cost, rows))
+            sharing(requests, rows, context, |batch, context| {
+                per_cache_width(kv, |kv| with.calibration.mla_kernel(server, kv, batch, heads, context))
+                    .map(|row| within_module(row, [heads, batch, context], with))
+            })
         }
         OpKind::Experts { .. } => experts(kind, with).map(|row| roofline.beyond_l2(row, &demand)),
         _ => None,
@@ -100,11 +101,6 @@ pub(super) fn per_cache_width(kv: KvFormat, look_up: impl Fn(KvFormat) -> Option
         let row = Cost::from(look_up(KvFormat::Bf16)?);
         Some(Cost { extrapolated: row.extrapolated || kv != KvFormat::Bf16, ..row })
     })
-}
-
-/// Marks a time that was measured with a cache per row for rows that share one.
-pub(super) fn shared_cache(cost: Cost, rows: u32) -> Cost {
-    Cost { extrapolated: cost.extrapolated || rows > 1, ..cost }
 }
 
 /// Routed experts, from the tables at the expected number of distinct experts.
