@@ -25,7 +25,7 @@ pub use confidence::{MODEL_DEVIATION, win_probability};
 pub use flags::{Paste, paste};
 pub use fleet::{Fleet, Side};
 pub use goal::{Goal, Objective};
-pub use outlook::{Outlook, outlook};
+pub use outlook::{Beyond, Outlook, outlook};
 pub use plan::{Cell, Outcome, Plan, plan};
 pub use search::{Strategy, best_shape};
 pub use setting::{Service, Setting};

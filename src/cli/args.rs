@@ -210,6 +210,9 @@ pub(super) struct TuneArgs {
     /// Rows verified per request, for trees; a chain has one more than steps
     #[arg(long, value_name = "LIST", default_value = "4,6,8,12,16,24,32")]
     pub(super) draft_tokens: String,
+    /// Acceptance of drafted tokens beyond those that it was stated for
+    #[arg(long, value_enum, default_value = "least", value_name = "WHAT")]
+    pub(super) beyond: BeyondWord,
     /// What else may change: `execution` (graph or eager), `allreduce` (the PCIe one-shot)
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
     pub(super) allow: Vec<Allowed>,
@@ -227,6 +230,15 @@ pub(super) struct TuneArgs {
     pub(super) plots: Option<PathBuf>,
     #[command(flatten)]
     pub(super) out: OutputArgs,
+}
+
+/// Acceptance beyond the stated depth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum BeyondWord {
+    /// Nothing more is accepted: longer chains win only where their acceptance is known.
+    Least,
+    /// As the law goes on: geometric, or with the last known rate.
+    Law,
 }
 
 /// What of the server tuning may change besides speculation.

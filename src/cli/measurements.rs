@@ -62,7 +62,7 @@ pub(super) struct Measurement {
     /// Backend that was switched on besides those that the server takes by itself \[none\]
     #[serde(default)]
     opt_in: Option<Backend>,
-    /// `step_ms`, `pass_ms`, `cycle_ms`, `throughput_tok_s`
+    /// `step_ms`, `pass_ms`, `cycle_ms`, `throughput_tok_s`, `speedup`
     quantity: String,
     measured: f64,
     #[allow(dead_code)]
@@ -119,6 +119,7 @@ impl Measurement {
             ("pass_ms", _) if setup.common.draft_tokens > 1 => cycle.verify.time.value.ms(),
             ("pass_ms", _) => cycle.baseline.time.value.ms(),
             ("cycle_ms", true) => cycle.time().value.ms(),
+            ("speedup", true) => parts.speedup_value(),
             ("throughput_tok_s", true) => parts.throughput().value.get(),
             ("throughput_tok_s", false) => parts.baseline_throughput().value.get(),
             (other, _) => return Err(format!("quantity `{other}` is not known, or needs a method")),

@@ -1,6 +1,6 @@
 //! `specplan tune`: the best setting of each cell, and the lines to paste.
 
-use super::args::{Allowed, Format, ObjectiveWord, TuneArgs};
+use super::args::{Allowed, BeyondWord, Format, ObjectiveWord, TuneArgs};
 use super::exit::Failure;
 use super::number_list::numbers;
 use super::output::{Output, color_stderr, say};
@@ -10,7 +10,7 @@ use crate::evaluate::{self, Known};
 use crate::report::{self, Context, Style};
 use crate::scenario::{self, Loaded, ModelledSetup, Overrides, Setup};
 use crate::simulation::kv_memory;
-use crate::tune::{self, Candidate, Goal, Objective, Plan, Point, Space, Strategy};
+use crate::tune::{self, Beyond, Candidate, Goal, Objective, Plan, Point, Space, Strategy};
 use crate::units::{Seconds, TokensPerSecond};
 
 /// More settings than these are searched by bounds.
@@ -146,7 +146,7 @@ fn planned(sources: &[Source], space: &Space, goal: Goal) -> (Plan, Vec<tune::Pa
 fn refuse(setup: &ModelledSetup) -> Option<String> {
     let room = kv_memory(setup).tokens;
     let tokens = u64::from(setup.common.batch) * u64::from(setup.context);
-    (tokens > room).then(|| format!("does not fit: KV cache for {room} tokens"))
+    (tokens > room).then(|| format!("{tokens} tokens of KV cache, room for {room}"))
 }
 
 fn space(args: &TuneArgs) -> Result<Space, Failure> {
@@ -157,6 +157,10 @@ fn space(args: &TuneArgs) -> Result<Space, Failure> {
         steps: list("--steps", &args.steps)?,
         topk: list("--topk", &args.topk)?,
         draft_tokens: list("--draft-tokens", &args.draft_tokens)?,
+        beyond: match args.beyond {
+            BeyondWord::Least => Beyond::Least,
+            BeyondWord::Law => Beyond::Law,
+        },
         execution: args.allow.contains(&Allowed::Execution),
         allreduce: args.allow.contains(&Allowed::Allreduce),
     };

@@ -8,9 +8,9 @@ use statrs::function::erf::erfc;
 use super::Point;
 use crate::sourced::SPREAD_DEVIATIONS;
 
-/// Standard deviation of ln(predicted / measured speedup): the root mean square over the cells of the validation
+/// Standard deviation of ln(predicted / measured speedup): the root mean square, rounded up, over the 112 cells of the validation
 /// page's section on choices (one model on one box), which a test computes again.
-pub const MODEL_DEVIATION: f64 = 0.15;
+pub const MODEL_DEVIATION: f64 = 0.14;
 
 /// Probability that a gain of `gain` over no speculation, found for `point`, is truly above 1.
 pub fn win_probability(gain: f64, point: &Point) -> f64 {

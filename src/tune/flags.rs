@@ -94,11 +94,14 @@ fn range(from: u32, to: u32) -> String {
 fn command(start: &str, flags: &[String]) -> Vec<String> {
     let mut lines = vec![start.to_owned()];
     lines.extend(flags.iter().map(|flag| format!("  {flag}")));
-    let last = lines.len() - 1;
-    for line in &mut lines[..last] {
-        line.push_str(" \\");
-    }
-    lines
+    continued(&lines)
+}
+
+/// Lines joined by backslashes.
+fn continued(lines: &[String]) -> Vec<String> {
+    let last = lines.len().saturating_sub(1);
+    let (above, end) = lines.split_at(last);
+    above.iter().map(|line| format!("{line} \\")).chain(end.iter().cloned()).collect()
 }
 
 #[cfg(test)]

@@ -11,13 +11,27 @@
 //! since of all laws with falling rates the geometric one has the least in its first positions and the most beyond the
 //! last. Known conditional rates leave no doubt up to their last; beyond it, between nothing more and the last rate.
 
+//!
+//! Settings are ranked by the lower end unless the caller says [`Beyond::Law`]: a longer chain then wins only where its
+//! acceptance is known, and the lower end of a shorter one is the geometric law.
+
 use crate::speculation::{Acceptance, DraftShape, ShapeNote};
 use crate::units::AcceptLength;
+
+/// What positions beyond the stated ones are taken to yield.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Beyond {
+    /// Nothing more: the least that the statement leaves open.
+    #[default]
+    Least,
+    /// What the law yields that was made of the statement: geometric, or the last known rate.
+    Law,
+}
 
 /// An accept length with the range that what was stated leaves open.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outlook {
-    /// The value that is used.
+    /// The value of the law that was made of the statement.
     pub mean: AcceptLength,
     /// The least that it can be.
     pub low: AcceptLength,
@@ -25,6 +39,16 @@ pub struct Outlook {
     pub high: AcceptLength,
     /// What was assumed; none where nothing was.
     pub assumed: Option<String>,
+}
+
+impl Outlook {
+    /// The accept length by which settings are ranked.
+    pub fn used(&self, beyond: Beyond) -> AcceptLength {
+        match beyond {
+            Beyond::Least => self.low,
+            Beyond::Law => self.mean,
+        }
+    }
 }
 
 /// The accept length of `shape` by `law`, with what had to be assumed.

@@ -11,7 +11,7 @@ use super::setting::{Service, Setting};
 use super::space::{Space, services, shapes};
 use super::{Candidate, Point};
 use crate::scenario::Method;
-use crate::units::{Seconds, TokensPerSecond};
+use crate::units::{AcceptLength, Seconds, TokensPerSecond};
 
 /// A setting in a cell, with its figures.
 #[derive(Debug, Clone, PartialEq)]
@@ -140,7 +140,7 @@ pub fn plan(candidates: &[Candidate<'_>], space: &Space, goal: Goal, strategy: S
         measure: Vec::new(),
         cells,
     };
-    plan.assumed = super::surer::assumed(&plan);
+    plan.assumed = super::surer::assumed(&plan, candidates);
     plan.measure = super::surer::measure(&plan, candidates);
     plan
 }
@@ -172,7 +172,7 @@ fn cell(
     let off = points.iter().filter(|(setting, _)| setting.draft.is_none());
     let off = off.map(|(_, point)| point.parts.baseline_throughput().value.get()).fold(0.0, f64::max);
     cell.tried =
-        points.iter().map(|(setting, point)| outcome(candidates, goal, *setting, point, batch, off)).collect();
+        points.iter().map(|(setting, point)| outcome(candidates, space, goal, *setting, point, batch, off)).collect();
     // A stable sort: of equals the earlier stays first, and off is the earliest.
     cell.tried.sort_by(|a, b| {
         let rank = |o: &Outcome| goal.rank(o.throughput, o.per_token);
@@ -193,7 +193,7 @@ fn method(
 ) -> Vec<(Setting, Point)> {
     let shapes = shapes(candidate.setup, space);
     let acceptance = &candidate.setup.common.acceptance;
-    let accept = |shape| acceptance.mean(shape).get();
+    let accept = |shape| outlook(acceptance, shape).used(space.beyond).get();
     let priced = price_all(&shapes, strategy, accept, |shape| {
         let setting = Setting { draft: Some((at, shape)), service };
         let point = (candidate.evaluate)(&setting.apply(candidate.setup, batch, context));
@@ -204,6 +204,7 @@ fn method(
 
 fn outcome(
     candidates: &[Candidate<'_>],
+    space: &Space,
     goal: &Goal,
     setting: Setting,
     point: &Point,
@@ -229,7 +230,9 @@ fn outcome(
         };
     };
     let accept = outlook(&candidates[at].setup.common.acceptance, shape);
-    let throughput = parts.throughput().value;
+    let by_law = parts.throughput().value;
+    let scaled = |length: AcceptLength| by_law.get() * (length.get() / accept.mean.get());
+    let throughput = TokensPerSecond::new(scaled(accept.used(space.beyond)));
     let gain = throughput.get() / off;
     let per_token = Seconds::new(f64::from(batch) / throughput.get());
     Outcome {
@@ -238,8 +241,8 @@ fn outcome(
         per_token,
         cycle: parts.cycle().value,
         gain,
-        gain_low: gain * accept.low.get() / accept.mean.get(),
-        gain_high: gain * accept.high.get() / accept.mean.get(),
+        gain_low: scaled(accept.low) / off,
+        gain_high: scaled(accept.high) / off,
         accept: Some(accept),
         win_probability: Some(win_probability(gain, point)),
         keeps_slo: goal.keeps(per_token),

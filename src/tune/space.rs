@@ -2,6 +2,7 @@
 
 use super::setting::{Service, Setting};
 use super::Candidate;
+use super::outlook::Beyond;
 use crate::collective::{Backend, offered};
 use crate::runtime::{Execution, RuntimeKind};
 use crate::scenario::{Method, ModelledSetup};
@@ -20,6 +21,8 @@ pub struct Space {
     pub topk: Vec<u32>,
     /// Rows verified per request, for trees; a chain has one more than steps.
     pub draft_tokens: Vec<u32>,
+    /// What acceptance beyond the stated depth is taken to be.
+    pub beyond: Beyond,
     /// Both execution modes instead of the scenario's.
     pub execution: bool,
     /// The PCIe one-shot all-reduce besides what the server takes by itself.

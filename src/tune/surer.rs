@@ -3,6 +3,7 @@
 use super::Candidate;
 use super::plan::{Cell, Plan};
 use crate::runtime::RuntimeKind;
+use crate::scenario::Stated;
 
 /// Beyond this probability, or below its complement, on or off counts as settled.
 const SETTLED: f64 = 0.95;
@@ -11,8 +12,15 @@ const SETTLED: f64 = 0.95;
 const CLOSE: f64 = 0.03;
 
 /// What was assumed about acceptance by the best settings, each once.
-pub(super) fn assumed(plan: &Plan) -> Vec<String> {
+pub(super) fn assumed(plan: &Plan, candidates: &[Candidate<'_>]) -> Vec<String> {
     let mut list: Vec<String> = Vec::new();
+    if candidates.iter().any(|candidate| is_observed(&candidate.setup.common.stated)) {
+        list.push(
+            "what the scenario observed is kept where a setting leaves its inputs alone, and predicted elsewhere: near \
+             what was observed, two settings may differ by the model's error"
+                .to_owned(),
+        );
+    }
     let notes = plan.cells.iter().filter_map(|cell| cell.on()?.accept.as_ref()?.assumed.clone());
     for note in notes {
         if !list.contains(&note) {
@@ -20,6 +28,14 @@ pub(super) fn assumed(plan: &Plan) -> Vec<String> {
         }
     }
     list
+}
+
+/// Whether any time was observed.
+fn is_observed(stated: &Stated) -> bool {
+    stated.baseline.observed.is_some()
+        || stated.verify.observed.is_some()
+        || stated.observed_draft.is_some()
+        || stated.observed_throughput.is_some()
 }
 
 /// Measurements that would settle what is not.

@@ -27,7 +27,7 @@ pub fn tune_markdown(plan: &Plan, pastes: &[Paste], context: &Context) -> String
         }
     }
     out.push_str("\n### What it rests on\n\n");
-    for line in plan.assumed.iter().chain([&words::searched(plan)]).chain(&plan.measure) {
+    for line in plan.assumed.iter().chain(&words::refused(plan)).chain([&words::searched(plan)]).chain(&plan.measure) {
         let _ = writeln!(out, "* {line}");
     }
     let _ = write!(out, "\n{}. Scenario: `{}`.\n", escape(&context.setup_words), context.scenario_path);

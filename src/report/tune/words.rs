@@ -35,7 +35,7 @@ pub(super) fn row(plan: &Plan, cell: &Cell) -> [String; 6] {
     let batch = cell.batch.to_string();
     let Some(best) = cell.best() else {
         let none = || "–".to_owned();
-        return [batch, cell.refused.clone().unwrap_or_default(), none(), none(), none(), none()];
+        return [batch, "does not fit".to_owned(), none(), none(), none(), none()];
     };
     let mut setting = best.setting.words(&plan.methods);
     if !best.keeps_slo {
@@ -109,4 +109,17 @@ pub(super) fn acceptance(cell: &Cell) -> Option<String> {
         accept.low,
         accept.high
     ))
+}
+
+/// Why cells were refused: the smallest refused batch of each context.
+pub(super) fn refused(plan: &Plan) -> Vec<String> {
+    let mut list = Vec::new();
+    let mut seen = None;
+    for cell in &plan.cells {
+        if let Some(reason) = cell.refused.as_ref().filter(|_| seen != Some(cell.context)) {
+            list.push(format!("batch {}, context {} does not fit: {reason} (a tenth of the memory is kept back)", cell.batch, cell.context));
+            seen = Some(cell.context);
+        }
+    }
+    list
 }

@@ -1,6 +1,6 @@
 //! SGLang: one setting per server.
 
-use super::{DRAFT, MODEL, Paste, Step, command, range};
+use super::{DRAFT, MODEL, Paste, Step, command, continued, range};
 use crate::runtime::Execution;
 use crate::scenario::Method;
 use crate::speculation::DraftShape;
@@ -8,27 +8,35 @@ use crate::tune::Candidate;
 use crate::tune::plan::Fixed;
 use crate::tune::setting::Setting;
 
-/// A server per run of batch sizes, or one for all of them.
+/// One server for all batch sizes; where the best setting changes with them, also the flags of each run.
 pub(super) fn paste(steps: &[Step], fixed: Option<&Fixed>, candidates: &[Candidate<'_>]) -> Vec<Paste> {
     let most = steps.last().map_or(1, |step| step.to);
+    let [step] = steps else { return several(steps, most, fixed, candidates) };
+    let title = format!("A server for {}", range(step.from, step.to));
+    vec![Paste { title, ..server(&step.setting, most, candidates) }]
+}
+
+fn several(steps: &[Step], most: u32, fixed: Option<&Fixed>, candidates: &[Candidate<'_>]) -> Vec<Paste> {
     let mut pastes = Vec::new();
-    if steps.len() > 1
-        && let Some(fixed) = fixed
-    {
+    if let Some(fixed) = fixed {
         let mut paste = server(&fixed.setting, most, candidates);
         paste.title = format!("One server for {}", range(1, most));
         let (batch, gain) = fixed.worst;
-        paste.notes.insert(
-            0,
-            format!("Mean gain {:.2}x over these batch sizes, the least {gain:.2}x at batch {batch}.", fixed.mean_gain),
-        );
+        let mean = fixed.mean_gain;
+        let sentence = format!("Mean gain {mean:.2}x over these batch sizes, the least {gain:.2}x at batch {batch}.");
+        paste.notes.insert(0, sentence);
         paste.notes.extend(adaptive(steps));
         pastes.push(paste);
     }
-    for step in steps {
-        let mut paste = server(&step.setting, step.to, candidates);
-        paste.title = format!("A server for {}", range(step.from, step.to));
-        pastes.push(paste);
+    for step in steps.iter().filter(|step| fixed.is_none_or(|fixed| fixed.setting != step.setting)) {
+        let flags = match step.setting.draft {
+            Some((at, shape)) => drafting(candidates[at].setup.common.method, shape, &candidates[at]),
+            None => Vec::new(),
+        };
+        let words = if flags.is_empty() { "no speculative flags" } else { "these flags instead" };
+        let title = format!("Best for {} alone: {words}", range(step.from, step.to));
+        let lines = if flags.is_empty() { Vec::new() } else { continued(&flags) };
+        pastes.push(Paste { title, lines, notes: Vec::new() });
     }
     pastes
 }
@@ -37,8 +45,7 @@ pub(super) fn paste(steps: &[Step], fixed: Option<&Fixed>, candidates: &[Candida
 fn adaptive(steps: &[Step]) -> Option<String> {
     let chains = steps.iter().filter_map(|step| step.setting.draft).all(|(_, shape)| shape.is_chain());
     chains.then(|| {
-        "SGLang keeps one shape; `--speculative-adaptive` (topk 1) changes steps by the accept length it sees, not by \
-         the batch. A router that sends small and large batches to servers of their own follows the table below."
+        "SGLang keeps one shape; `--speculative-adaptive` (topk 1) changes steps by the accept length it sees."
             .to_owned()
     })
 }
@@ -54,11 +61,14 @@ fn server(setting: &Setting, most: u32, candidates: &[Candidate<'_>]) -> Paste {
         // Speculation lowers the limit to 48 where none is given.
         flags.push(format!("--max-running-requests {most}"));
     }
-    let execution = setting.service.execution.unwrap_or(match shape {
-        Some(_) => setup.verify.execution,
-        None => setup.baseline.execution,
-    });
-    match execution {
+    if setting.service.execution.is_none() && setup.verify.execution != setup.baseline.execution {
+        notes.push(
+            "The scenario verifies in another execution mode than it decodes in, which no flag asks for: look for \
+             `cuda graph: False` in the log. `--allow execution` prices graphs for all passes."
+                .to_owned(),
+        );
+    }
+    match setting.service.execution.unwrap_or(setup.baseline.execution) {
         // A batch above it would silently run eager.
         Execution::Graph => flags.push(format!("--cuda-graph-max-bs {most}")),
         Execution::Eager => flags.push("--disable-cuda-graph".to_owned()),

@@ -65,8 +65,7 @@ fn server(
             );
         }
     }
-    let of_pass = if at.is_some() { setup.verify.execution } else { setup.baseline.execution };
-    let execution = service.execution.unwrap_or(of_pass);
+    let execution = service.execution.unwrap_or(setup.baseline.execution);
     if execution == Execution::Eager {
         flags.push("--enforce-eager".to_owned());
     }
