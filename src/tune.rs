@@ -20,6 +20,8 @@ mod search;
 mod setting;
 mod space;
 mod surer;
+#[cfg(test)]
+mod testing;
 
 pub use confidence::{MODEL_DEVIATION, win_probability};
 pub use flags::{Paste, paste};
