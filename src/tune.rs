@@ -11,8 +11,8 @@
 //! Left out: what a server pays to switch settings, and prefill.
 
 mod confidence;
-mod fleet;
 mod flags;
+mod fleet;
 mod goal;
 mod outlook;
 mod plan;

@@ -11,7 +11,9 @@ pub(super) fn numbers(flag: &str, text: &str) -> Result<Vec<u32>, String> {
     let mut list = Vec::new();
     for part in text.split(',').map(str::trim) {
         let (low, high, step) = parsed(part).ok_or_else(|| {
-            format!("{flag} takes whole numbers from 1 and ranges such as `1..8` or `16..128:16`, not `{part}`")
+            format!(
+                "{flag} takes whole numbers from 1 and ranges such as `1..8` or `16..128:16`, not `{part}`"
+            )
         })?;
         if ((high - low) / step) as usize >= MOST - list.len().min(MOST - 1) {
             return Err(format!("{flag}: more than {MOST} numbers"));

@@ -82,11 +82,7 @@ fn source(loaded: &Loaded, file: &std::path::Path) -> Result<Source, Failure> {
             file.display()
         )));
     };
-    Ok(Source {
-        known: Known::base(&loaded.base),
-        base: loaded.base.clone(),
-        setup: (**modelled).clone(),
-    })
+    Ok(Source { known: Known::base(&loaded.base), base: loaded.base.clone(), setup: (**modelled).clone() })
 }
 
 /// Methods can be compared on one server only.
@@ -187,7 +183,8 @@ fn quantity<T: std::str::FromStr>(
     example: &str,
 ) -> Result<Option<T>, Failure> {
     let parse = |text: &str| {
-        text.parse().map_err(|_| Failure::Input(format!("{flag} takes a value such as '{example}', not `{text}`")))
+        text.parse()
+            .map_err(|_| Failure::Input(format!("{flag} takes a value such as '{example}', not `{text}`")))
     };
     text.map(parse).transpose()
 }

@@ -14,7 +14,8 @@ pub(super) fn write(folder: &Path, plan: &Plan, words: &str) -> Result<Vec<Strin
     let several = contexts.len() > 1;
     let mut written = Vec::new();
     for context in contexts {
-        let cells: Vec<&Cell> = plan.cells.iter().filter(|c| c.context == context && c.best().is_some()).collect();
+        let cells: Vec<&Cell> =
+            plan.cells.iter().filter(|c| c.context == context && c.best().is_some()).collect();
         if cells.is_empty() {
             continue;
         }

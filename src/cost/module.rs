@@ -10,9 +10,9 @@
 //! is taken off. Weights were read from L2 where they fit; [`Roofline::beyond_l2`] holds for modules too.
 
 use super::kernel::{self, is_plain, per_cache_width, tables_of};
-use super::shared::sharing;
 use super::price::Pricing;
 use super::roofline::{Cost, Demand, Roofline, demand, kernels};
+use super::shared::sharing;
 use crate::calibration::Lookup;
 use crate::forward::{Op, OpKind, Part};
 use crate::model::KvFormat;

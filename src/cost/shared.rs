@@ -58,7 +58,12 @@ mod tests {
     fn kernel(batch: u32, context: u32) -> Option<Cost> {
         let tokens = f64::from(batch) * f64::from(context);
         let us = 10.0 + 0.1 * f64::from(batch) + tokens * 1e-3 + (tokens * 1e-3).min(40.0);
-        Some(Cost { time: Seconds::from_us(us), bound: Bound::Table, source: Source::Measured, extrapolated: false })
+        Some(Cost {
+            time: Seconds::from_us(us),
+            bound: Bound::Table,
+            source: Source::Measured,
+            extrapolated: false,
+        })
     }
 
     #[test]

@@ -3,7 +3,8 @@ use crate::sourced::Sourced;
 use proptest::prelude::*;
 
 fn stated(mean: f64, drafted: u32) -> Acceptance {
-    Acceptance::mean_only(Sourced::given(AcceptLength::new(mean)), DraftShape::chain(drafted)).expect("a mean")
+    Acceptance::mean_only(Sourced::given(AcceptLength::new(mean)), DraftShape::chain(drafted))
+        .expect("a mean")
 }
 
 fn at(law: &Acceptance, drafted: u32) -> Outlook {
@@ -50,7 +51,10 @@ fn measured_accept_lengths_lie_in_the_range_that_any_one_of_them_gives_for_the_o
             for (other, &measured) in (1..).zip(&lengths) {
                 let range = at(&law, other);
                 let inside = range.low.get() - 0.01..=range.high.get() + 0.01;
-                assert!(inside.contains(&measured), "{name}: {measured} at {other} from {known} at {k}: {range:?}");
+                assert!(
+                    inside.contains(&measured),
+                    "{name}: {measured} at {other} from {known} at {k}: {range:?}"
+                );
             }
         }
     }

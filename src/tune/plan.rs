@@ -120,10 +120,11 @@ pub struct Plan {
 /// Without a candidate.
 pub fn plan(candidates: &[Candidate<'_>], space: &Space, goal: Goal, strategy: Strategy) -> Plan {
     let first = candidates.first().expect("there is a method to tune");
-    let contexts =
-        if space.contexts.is_empty() { vec![first.setup.context] } else { space.contexts.clone() };
-    let places: Vec<(u32, u32)> =
-        contexts.iter().flat_map(|&context| space.batches.iter().map(move |&batch| (context, batch))).collect();
+    let contexts = if space.contexts.is_empty() { vec![first.setup.context] } else { space.contexts.clone() };
+    let places: Vec<(u32, u32)> = contexts
+        .iter()
+        .flat_map(|&context| space.batches.iter().map(move |&batch| (context, batch)))
+        .collect();
     let cells: Vec<Cell> = places
         .par_iter()
         .map(|&(context, batch)| cell(candidates, space, &goal, strategy, batch, context))
@@ -171,8 +172,10 @@ fn cell(
     }
     let off = points.iter().filter(|(setting, _)| setting.draft.is_none());
     let off = off.map(|(_, point)| point.parts.baseline_throughput().value.get()).fold(0.0, f64::max);
-    cell.tried =
-        points.iter().map(|(setting, point)| outcome(candidates, space, goal, *setting, point, batch, off)).collect();
+    cell.tried = points
+        .iter()
+        .map(|(setting, point)| outcome(candidates, space, goal, *setting, point, batch, off))
+        .collect();
     // A stable sort: of equals the earlier stays first, and off is the earliest.
     cell.tried.sort_by(|a, b| {
         let rank = |o: &Outcome| goal.rank(o.throughput, o.per_token);

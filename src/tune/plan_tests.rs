@@ -1,6 +1,6 @@
 use super::*;
-use crate::tune::testing::{candidate, point, setup};
 use crate::scenario::ModelledSetup;
+use crate::tune::testing::{candidate, point, setup};
 use crate::tune::{Beyond, Objective};
 
 const K26: &str = "kimi-k2.6-eagle3-k3-8x-rtx-pro-6000.yaml";
@@ -31,7 +31,12 @@ fn a_curve_that_crosses_three_times_is_followed() {
         other => panic!("{other}"),
     };
     let price = |s: &ModelledSetup| point(s, step(s.common.batch), step(4 * s.common.batch) + 2.0);
-    let plan = plan(&[candidate(&setup, &price)], &space(&[1, 2, 4, 8, 16, 32], &[3]), BY_RATE, Strategy::Exhaustive);
+    let plan = plan(
+        &[candidate(&setup, &price)],
+        &space(&[1, 2, 4, 8, 16, 32], &[3]),
+        BY_RATE,
+        Strategy::Exhaustive,
+    );
     let expected = [1.714, 1.650, 0.900, 0.884, 1.500, 1.271];
     for (cell, gain) in plan.cells.iter().zip(expected) {
         assert!((cell.on().expect("priced").gain - gain).abs() < 5e-4, "batch {}", cell.batch);
@@ -71,7 +76,11 @@ fn pruning_changes_no_choice() {
     for per_row in [0.01, 0.1, 0.5, 2.0] {
         let price = |s: &ModelledSetup| {
             let rows = f64::from(s.common.batch * s.common.draft_tokens);
-            point(s, 10.0 + 0.2 * per_row * f64::from(s.common.batch), 11.0 + per_row * rows.sqrt() + 0.3 * f64::from(s.common.steps))
+            point(
+                s,
+                10.0 + 0.2 * per_row * f64::from(s.common.batch),
+                11.0 + per_row * rows.sqrt() + 0.3 * f64::from(s.common.steps),
+            )
         };
         let plans = [Strategy::Exhaustive, Strategy::Pruned]
             .map(|strategy| plan(&[candidate(&tree, &price)], &space, BY_RATE, strategy));
@@ -88,9 +97,15 @@ fn pruning_changes_no_choice() {
 fn goodput_takes_the_best_of_what_keeps_the_limit() {
     let setup = setup(K26, &[]);
     // Off is faster per request below batch 8; speculation has more throughput at 8.
-    let price = |s: &ModelledSetup| point(s, 10.0 + f64::from(s.common.batch), 28.0 + 2.0 * f64::from(s.common.batch));
+    let price = |s: &ModelledSetup| {
+        point(s, 10.0 + f64::from(s.common.batch), 28.0 + 2.0 * f64::from(s.common.batch))
+    };
     let at = |slo: f64| {
-        let goal = Goal { objective: Objective::Goodput, slo: Some(Seconds::from_ms(slo)), load: Some(TokensPerSecond::new(3000.0)) };
+        let goal = Goal {
+            objective: Objective::Goodput,
+            slo: Some(Seconds::from_ms(slo)),
+            load: Some(TokensPerSecond::new(3000.0)),
+        };
         plan(&[candidate(&setup, &price)], &space(&[1, 8, 16], &[3]), goal, Strategy::Exhaustive)
     };
     let plan = at(20.5);

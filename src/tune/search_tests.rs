@@ -1,4 +1,4 @@
-use super::{best_shape, Strategy};
+use super::{Strategy, best_shape};
 use crate::speculation::{Acceptance, DraftShape, TreeTable};
 use crate::units::Seconds;
 use proptest::prelude::*;

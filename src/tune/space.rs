@@ -1,8 +1,8 @@
 //! What is tried: batch sizes, contexts, and shapes of drafts.
 
-use super::setting::{Service, Setting};
 use super::Candidate;
 use super::outlook::Beyond;
+use super::setting::{Service, Setting};
 use crate::collective::{Backend, offered};
 use crate::runtime::{Execution, RuntimeKind};
 use crate::scenario::{Method, ModelledSetup};
@@ -39,8 +39,7 @@ pub(super) fn is_ranked(acceptance: &Acceptance, stated: DraftShape) -> bool {
 /// for: nothing says what another would yield.
 pub fn shapes(setup: &ModelledSetup, space: &Space) -> Vec<DraftShape> {
     let common = &setup.common;
-    let stated =
-        DraftShape { steps: common.steps, topk: common.topk, draft_tokens: common.draft_tokens };
+    let stated = DraftShape { steps: common.steps, topk: common.topk, draft_tokens: common.draft_tokens };
     let ranked = is_ranked(&common.acceptance, stated);
     if common.method == Method::Ngram || !stated.is_chain() && !ranked {
         return vec![stated];
@@ -73,7 +72,8 @@ pub(super) fn services(setup: &ModelledSetup, space: &Space) -> Vec<Service> {
     if space.allreduce && can && setup.baseline.policy.backend.is_none() {
         opt_ins.push(Some(one_shot));
     }
-    let each = |execution: Option<Execution>| opt_ins.iter().map(move |&opt_in| Service { execution, opt_in });
+    let each =
+        |execution: Option<Execution>| opt_ins.iter().map(move |&opt_in| Service { execution, opt_in });
     executions.into_iter().flat_map(each).collect()
 }
 

@@ -99,13 +99,19 @@ fn places(cells: &[&Cell]) -> Option<String> {
         words.push(format!("{} more", cells.len() - 8));
     }
     let last = words.pop()?;
-    Some(if words.is_empty() { format!("batch {last}") } else { format!("batch {} and {last}", words.join(", ")) })
+    Some(if words.is_empty() {
+        format!("batch {last}")
+    } else {
+        format!("batch {} and {last}", words.join(", "))
+    })
 }
 
 /// Where a server prints acceptance per position.
 const fn rates_of(kind: RuntimeKind) -> &'static str {
     match kind {
-        RuntimeKind::Vllm => "`Per-position acceptance rate` of the SpecDecoding log line, `cumulative` in a scenario",
+        RuntimeKind::Vllm => {
+            "`Per-position acceptance rate` of the SpecDecoding log line, `cumulative` in a scenario"
+        }
         _ => "the accept length at each number of steps, from the decode log lines",
     }
 }

@@ -79,7 +79,8 @@ fn predicted() -> Vec<(Measured, f64)> {
     let gain = |cell: &Measured| {
         let plan = &plans.iter().find(|(dcp, _)| *dcp == cell.dcp).expect("planned").1;
         let found = plan["cells"].as_array().expect("a list").iter();
-        let found = found.clone().find(|c| c["batch"] == cell.batch && c["context"] == cell.context).expect("a cell");
+        let found =
+            found.clone().find(|c| c["batch"] == cell.batch && c["context"] == cell.context).expect("a cell");
         let on = found["tried"].as_array().expect("a list").iter().find(|o| o["steps"] == 3);
         let gain = on.unwrap_or_else(|| panic!("not priced: {found}"))["gain"].as_f64().expect("a number");
         assert_eq!(found["speculates"].as_bool(), Some(gain > 1.0));
@@ -144,7 +145,7 @@ fn the_json_says_what_was_tried_and_what_to_paste() {
     assert_eq!(fleet["gpus_saved"].as_i64(), Some(gpus("off") - gpus("tuned")));
     assert_eq!(gpus("off") % 8, 0);
     let lines = plan["commands"][0]["lines"].as_array().expect("a list");
-    assert_eq!(lines[0], "python3 -m sglang.launch_server \\");
+    assert!(lines[0].as_str().is_some_and(|line| line.ends_with("python3 -m sglang.launch_server \\")));
 }
 
 #[test]
@@ -156,7 +157,8 @@ fn every_format_says_the_same_and_twice_the_same() {
     let csv = answered(&[GRAPH, "--batch", "1,4", "-f", "csv"]);
     assert_eq!(csv.lines().count(), 1 + 2 * 8);
     let wide = answered(&[GRAPH]);
-    let table: Vec<&str> = wide.lines().skip_while(|l| !l.starts_with("Context")).take_while(|l| !l.is_empty()).collect();
+    let table: Vec<&str> =
+        wide.lines().skip_while(|l| !l.starts_with("Context")).take_while(|l| !l.is_empty()).collect();
     assert!(table.len() > 8 && table.iter().all(|line| line.chars().count() <= 80), "{table:?}");
 }
 
@@ -165,8 +167,12 @@ fn more_may_change_where_it_is_allowed() {
     let plan = json(&[REFERENCE, "--batch", "1", "--allow", "execution,allreduce"]);
     let best = plan["cells"][0]["best"].as_str().expect("a word");
     assert!(best.contains("graph"), "verify in a graph wins the reference case: {best}");
-    let settings: Vec<&str> =
-        plan["cells"][0]["tried"].as_array().expect("a list").iter().filter_map(|o| o["setting"].as_str()).collect();
+    let settings: Vec<&str> = plan["cells"][0]["tried"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|o| o["setting"].as_str())
+        .collect();
     assert!(settings.iter().any(|s| s.contains("eager")) && settings.iter().any(|s| s.contains("one-shot")));
 }
 

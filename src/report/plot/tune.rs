@@ -51,7 +51,7 @@ const NUMBERED: usize = 14;
 /// Gain over batch size and draft depth, as SVG: equal cells, since batch sizes are a list.
 pub fn gain_map(data: &GainMap) -> String {
     picture(WIDTH, HEIGHT, |canvas| {
-        let top = heading(canvas, "Where speculation pays: batch size and draft depth", &data.setup);
+        let top = heading(canvas, &claim(data), &data.setup);
         let area = plot_area(top, HEIGHT, 104.0);
         let (columns, rows) = (data.batches.len(), data.depths.len());
         if columns == 0 || rows == 0 {
@@ -72,6 +72,19 @@ pub fn gain_map(data: &GainMap) -> String {
         let y_ticks = ticks(&data.depths);
         frame.axes(canvas, (&x_ticks, "batch [running requests]"), (&y_ticks, "drafted tokens"));
     })
+}
+
+/// Where it pays most, in a sentence.
+fn claim(data: &GainMap) -> String {
+    let cells = data.gains.iter().zip(&data.depths).flat_map(|(row, depth)| {
+        row.iter().zip(&data.batches).filter_map(move |(gain, batch)| Some((gain.as_ref()?, depth, batch)))
+    });
+    match cells.max_by(|a, b| a.0.total_cmp(b.0)) {
+        Some((gain, depth, batch)) if *gain > 1.0 => {
+            format!("Speculation pays most with {depth} drafted tokens at batch {batch}: {}", times(*gain))
+        }
+        _ => "Speculation pays nowhere here".to_owned(),
+    }
 }
 
 fn grid(area: Rect, columns: usize, rows: usize) -> Frame {
@@ -116,7 +129,9 @@ fn best(canvas: &Canvas<'_>, frame: &Frame, gains: &[Vec<f64>]) {
     for column in 0..columns {
         let of = |row: &usize| gains[*row][column];
         let rows = (0..gains.len()).filter(|row| of(row).is_finite());
-        let Some(row) = rows.max_by(|a, b| of(a).total_cmp(&of(b))).filter(|row| of(row) > 1.0) else { continue };
+        let Some(row) = rows.max_by(|a, b| of(a).total_cmp(&of(b))).filter(|row| of(row) > 1.0) else {
+            continue;
+        };
         let r = around(frame, column, row);
         let (left, right, top, bottom) = (r.left + 1.0, r.right - 1.0, r.top + 1.0, r.bottom - 1.0);
         let outline = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
@@ -144,17 +159,22 @@ pub fn best_setting(data: &Staircase) -> String {
         let corners: Vec<_> = places.windows(2).flat_map(|pair| [pair[0], (pair[1].0, pair[0].1)]).collect();
         let path: Vec<_> = corners.into_iter().chain(places.last().copied()).collect();
         canvas.line(&path, Stroke::solid(INK, 2.0));
-        for (at, stair) in places.iter().zip(&data.stairs) {
+        for (number, (at, stair)) in places.iter().zip(&data.stairs).enumerate() {
             let (shape, color) =
                 if stair.depth > 0 { (Shape::Triangle, MODEL) } else { (Shape::Square, VERMILLION) };
             marker(canvas, *at, shape, color, 5.0);
             if data.stairs.len() <= NUMBERED {
                 let font = Font { anchor: Anchor::Middle, ..NOTE.color(color) };
-                let above = if stair.depth == deepest { 18.0 } else { -14.0 };
+                let falls = number.checked_sub(1).is_some_and(|before| data.stairs[before].depth > stair.depth);
+                let above = if falls || stair.depth == deepest { 18.0 } else { -14.0 };
                 canvas.text((at.0, at.1 + above), &times(stair.gain), font);
             }
         }
-        frame.axes(canvas, (&x_ticks, "batch [running requests]"), (&y_ticks, "best number of drafted tokens"));
+        frame.axes(
+            canvas,
+            (&x_ticks, "batch [running requests]"),
+            (&y_ticks, "best number of drafted tokens"),
+        );
     })
 }
 

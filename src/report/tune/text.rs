@@ -91,7 +91,9 @@ fn commands(pastes: &[Paste], style: &Style) -> String {
 fn grounds(plan: &Plan) -> Vec<String> {
     let mut list = plan.assumed.clone();
     let open = plan.cells.iter().filter_map(|cell| Some((cell, words::acceptance(cell)?)));
-    list.extend(open.take(3).map(|(cell, words)| format!("batch {}, context {}: {words}", cell.batch, cell.context)));
+    list.extend(
+        open.take(3).map(|(cell, words)| format!("batch {}, context {}: {words}", cell.batch, cell.context)),
+    );
     list.extend(words::refused(plan));
     list.push(words::searched(plan));
     list

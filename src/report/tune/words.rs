@@ -76,7 +76,11 @@ pub(super) fn fleet(plan: &Plan, fleet: &Fleet) -> String {
                 n if n > 0 => format!("saves {n} GPUs"),
                 n => format!("takes {} GPUs more", -n),
             };
-            format!("{start}: without speculation {}, with the best setting {}: {saved}.", side(off), side(tuned))
+            format!(
+                "{start}: without speculation {}, with the best setting {}: {saved}.",
+                side(off),
+                side(tuned)
+            )
         }
         (None, Some(tuned), _) => format!(
             "{start}: without speculation no batch size keeps the limit; with the best setting {}.",
@@ -91,7 +95,10 @@ pub(super) fn searched(plan: &Plan) -> String {
     if plan.priced == plan.possible {
         format!("All {} settings were priced.", plan.possible)
     } else {
-        format!("{} of {} settings were priced; no other can be among the best two.", plan.priced, plan.possible)
+        format!(
+            "{} of {} settings were priced; no other can be among the best two.",
+            plan.priced, plan.possible
+        )
     }
 }
 
@@ -117,7 +124,10 @@ pub(super) fn refused(plan: &Plan) -> Vec<String> {
     let mut seen = None;
     for cell in &plan.cells {
         if let Some(reason) = cell.refused.as_ref().filter(|_| seen != Some(cell.context)) {
-            list.push(format!("batch {}, context {} does not fit: {reason} (a tenth of the memory is kept back)", cell.batch, cell.context));
+            list.push(format!(
+                "batch {}, context {} does not fit: {reason} (a tenth of the memory is kept back)",
+                cell.batch, cell.context
+            ));
             seen = Some(cell.context);
         }
     }

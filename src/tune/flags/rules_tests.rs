@@ -95,17 +95,24 @@ fn sglang_accepts(paste: &Paste) {
         }
         "EAGLE" | "EAGLE3" | "NEXTN" | "STANDALONE" => {
             // All three or none.
-            let (steps, topk, rows) = (steps.expect("steps"), topk.expect("topk"), rows.expect("draft tokens"));
+            let (steps, topk, rows) =
+                (steps.expect("steps"), topk.expect("topk"), rows.expect("draft tokens"));
             assert!(steps >= 1 && topk >= 1);
             if topk == 1 {
                 assert_eq!(rows, steps + 1, "topk 1 forces draft tokens = steps + 1");
             } else {
-                assert!(u64::from(rows) <= u64::from(topk) + u64::from(steps - 1) * u64::from(topk).pow(2) + 1);
+                assert!(
+                    u64::from(rows) <= u64::from(topk) + u64::from(steps - 1) * u64::from(topk).pow(2) + 1
+                );
                 // Larger pages with topk > 1 need one of a few attention backends.
                 assert_eq!(number(&flags, "--page-size"), Some(1));
             }
             assert!(rows >= 2);
-            assert_eq!(draft, algorithm != "NEXTN" && algorithm != "EAGLE", "a module of the target has no path");
+            assert_eq!(
+                draft,
+                algorithm != "NEXTN" && algorithm != "EAGLE",
+                "a module of the target has no path"
+            );
         }
         other => panic!("no algorithm of SGLang: {other}"),
     }
@@ -130,7 +137,13 @@ fn vllm_accepts(paste: &Paste) {
     let Some(text) = flags.get("--speculative-config") else { return };
     let config: serde_json::Value = serde_json::from_str(text).expect("JSON");
     let config = config.as_object().expect("an object");
-    let keys = ["method", "model", "num_speculative_tokens", "num_speculative_tokens_per_batch_size", "prompt_lookup_max"];
+    let keys = [
+        "method",
+        "model",
+        "num_speculative_tokens",
+        "num_speculative_tokens_per_batch_size",
+        "prompt_lookup_max",
+    ];
     assert!(config.keys().all(|key| keys.contains(&key.as_str())), "{config:?}");
     let method = config["method"].as_str().expect("a word");
     assert!(["eagle3", "mtp", "draft_model", "ngram"].contains(&method));
@@ -170,7 +183,13 @@ fn setups() -> Vec<(&'static str, Vec<ModelledSetup>)> {
         ("vllm", vec![setup(GRAPH, &["runtime=vllm", TREE])]),
         ("vllm", vec![setup(MTP, &["runtime=vllm", "speculation.scheduler.overlap=false"])]),
         ("vllm", vec![llama("runtime=vllm")]),
-        ("vllm", vec![setup(GRAPH, &["runtime=vllm"]), setup("kimi-k2.5-ngram-tree-8x-rtx-pro-6000.yaml", &["runtime=vllm"])]),
+        (
+            "vllm",
+            vec![
+                setup(GRAPH, &["runtime=vllm"]),
+                setup("kimi-k2.5-ngram-tree-8x-rtx-pro-6000.yaml", &["runtime=vllm"]),
+            ],
+        ),
         ("vllm", vec![setup("kimi-k2.6-eagle3-mla-dual-turin.yaml", &["parallel.decode_context=4"])]),
     ]
 }
@@ -244,7 +263,9 @@ fn the_rules_refuse_what_the_servers_refuse() {
     };
     let eagle = "--speculative-algorithm EAGLE3 --speculative-draft-model-path D";
     let shape = |s: u32, t: u32, d: u32| {
-        format!("{eagle} --speculative-num-steps {s} --speculative-eagle-topk {t} --speculative-num-draft-tokens {d}")
+        format!(
+            "{eagle} --speculative-num-steps {s} --speculative-eagle-topk {t} --speculative-num-draft-tokens {d}"
+        )
     };
     assert!(sglang(&shape(3, 1, 4)) && sglang(&format!("{} --page-size 1", shape(3, 4, 16))));
     assert!(!sglang(&shape(3, 1, 5)), "topk 1 with another number of rows");
@@ -254,7 +275,8 @@ fn the_rules_refuse_what_the_servers_refuse() {
     assert!(!sglang("--speculative-algorithm MEDUSA"));
     assert!(!sglang("--no-such-flag 1"));
     let vllm = |config: &str| {
-        let paste = paste(&[&format!("vllm serve MODEL_PATH --max-num-seqs 16 --speculative-config '{config}'")]);
+        let paste =
+            paste(&[&format!("vllm serve MODEL_PATH --max-num-seqs 16 --speculative-config '{config}'")]);
         std::panic::catch_unwind(|| vllm_accepts(&paste)).is_ok()
     };
     let with = |ranges: &str| {
@@ -262,7 +284,12 @@ fn the_rules_refuse_what_the_servers_refuse() {
         vllm(&format!(r#"{head},"num_speculative_tokens_per_batch_size":{ranges}}}"#))
     };
     assert!(with("[[1,8,3],[9,16,0]]"));
-    assert!(!with("[[2,8,3],[9,16,0]]") && !with("[[1,8,3],[10,16,0]]") && !with("[[1,16,4]]") && !with("[[1,8,3]]"));
+    assert!(
+        !with("[[2,8,3],[9,16,0]]")
+            && !with("[[1,8,3],[10,16,0]]")
+            && !with("[[1,16,4]]")
+            && !with("[[1,8,3]]")
+    );
     assert!(!vllm(r#"{"method":"eagle3","num_speculative_tokens":3}"#), "a head has a path");
     assert!(!vllm(r#"{"method":"mtp","num_speculative_tokens":3,"topk":4}"#));
 }

@@ -23,7 +23,8 @@ fn several(steps: &[Step], most: u32, fixed: Option<&Fixed>, candidates: &[Candi
         paste.title = format!("One server for {}", range(1, most));
         let (batch, gain) = fixed.worst;
         let mean = fixed.mean_gain;
-        let sentence = format!("Mean gain {mean:.2}x over these batch sizes, the least {gain:.2}x at batch {batch}.");
+        let sentence =
+            format!("Mean gain {mean:.2}x over these batch sizes, the least {gain:.2}x at batch {batch}.");
         paste.notes.insert(0, sentence);
         paste.notes.extend(adaptive(steps));
         pastes.push(paste);
@@ -79,11 +80,14 @@ fn server(setting: &Setting, most: u32, candidates: &[Candidate<'_>]) -> Paste {
                 .to_owned(),
         );
     }
-    let overlap = setup.overlap && shape.is_some_and(DraftShape::is_chain) && setup.common.method != Method::Ngram;
+    let overlap =
+        setup.overlap && shape.is_some_and(DraftShape::is_chain) && setup.common.method != Method::Ngram;
     let mut start = "python3 -m sglang.launch_server".to_owned();
     if overlap {
         start.insert_str(0, "SGLANG_ENABLE_SPEC_V2=1 ");
-        notes.push("From 0.5.14 on the overlapping worker is always used and the variable is gone.".to_owned());
+        notes.push(
+            "From 0.5.14 on the overlapping worker is always used and the variable is gone.".to_owned(),
+        );
     }
     Paste { title: String::new(), lines: command(&start, &flags), notes }
 }

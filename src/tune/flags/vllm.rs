@@ -15,9 +15,11 @@ pub(super) fn paste(steps: &[Step], fixed: Option<&Fixed>, candidates: &[Candida
     let most = steps.last().map_or(1, |step| step.to);
     let service = steps[0].setting.service;
     let methods: Vec<usize> = steps.iter().filter_map(|step| step.setting.draft.map(|(at, _)| at)).collect();
-    let alike = steps.iter().all(|step| step.setting.service == service) && methods.windows(2).all(|m| m[0] == m[1]);
+    let alike =
+        steps.iter().all(|step| step.setting.service == service) && methods.windows(2).all(|m| m[0] == m[1]);
     if alike {
-        let schedule = steps.iter().map(|step| [step.from, step.to, step.setting.depth()]).collect::<Vec<_>>();
+        let schedule =
+            steps.iter().map(|step| [step.from, step.to, step.setting.depth()]).collect::<Vec<_>>();
         let at = methods.first().copied();
         let mut paste = server(at, service, &schedule, most, candidates);
         paste.title = format!("A server for {}", range(1, most));
@@ -72,7 +74,10 @@ fn server(
     let mut start = format!("vllm serve {MODEL}");
     if service.opt_in.is_some() {
         start.insert_str(0, "VLLM_ENABLE_PCIE_ALLREDUCE=1 ");
-        notes.push("VLLM_ENABLE_PCIE_ALLREDUCE exists in forks for these cards only (local-inference-lab).".to_owned());
+        notes.push(
+            "VLLM_ENABLE_PCIE_ALLREDUCE exists in forks for these cards only (local-inference-lab)."
+                .to_owned(),
+        );
     }
     Paste { title: String::new(), lines: command(&start, &flags), notes }
 }
