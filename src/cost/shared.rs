@@ -54,6 +54,7 @@ mod tests {
     use crate::cost::Bound;
     use crate::sourced::Source;
 
+    #[allow(clippy::unnecessary_wraps, reason = "it stands for a table, which may have no row")]
     /// A kernel with a floor, a cost per request, and one per token that is halved while the GPU is not full.
     fn kernel(batch: u32, context: u32) -> Option<Cost> {
         let tokens = f64::from(batch) * f64::from(context);

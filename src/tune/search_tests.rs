@@ -71,10 +71,10 @@ fn the_trees_of_sequoia_are_found() {
 #[test]
 fn chain_vectors_of_sequoia() {
     for a in [0.5, 0.634_183, 0.8] {
-        for nodes in [1_u32, 2, 4, 8, 16] {
-            let shape = DraftShape::chain(nodes - 1);
+        for nodes in [1_u16, 2, 4, 8, 16] {
+            let shape = DraftShape::chain(u32::from(nodes) - 1);
             let length = Acceptance::geometric(a).expect("a rate").mean(shape).get();
-            let closed = (1.0 - a.powi(nodes as i32)) / (1.0 - a);
+            let closed = (1.0 - a.powi(i32::from(nodes))) / (1.0 - a);
             assert!((length - closed).abs() < 1e-12);
             let tree = Acceptance::tree(&[a], shape).expect("ranks").mean(shape).get();
             assert!((tree - closed).abs() < 1e-12, "a chain is the tree of one rank");

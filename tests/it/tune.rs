@@ -105,7 +105,12 @@ fn the_measured_winner_is_chosen() {
     // The logged accept length of a cell of 30 s is right to ±0.2.
     let logged = share(&|cell, gain| (gain / 2.22 * cell.accept_length > 1.0) == (cell.speedup > 1.0));
     assert!(logged >= 0.85, "with each cell's logged accept length: {logged:.3}");
-    println!("always on {always_on:.3}, mean accept length {pooled:.3}, logged {logged:.3}");
+    let page = format!("{}/docs/validation/README.md", env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(page).expect("readable");
+    for share in [pooled, logged, always_on] {
+        let stated = format!("{:.1} %", share * 100.0);
+        assert!(page.contains(&stated), "the validation page must state {stated}");
+    }
 }
 
 /// The deviation behind "sure" is that of the predictions, not less.

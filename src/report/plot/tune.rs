@@ -150,7 +150,7 @@ pub fn best_setting(data: &Staircase) -> String {
         let depths: Vec<u32> = (0..=deepest).collect();
         let (x_ticks, mut y_ticks) = (ticks(&batches), ticks(&depths));
         if let Some(first) = y_ticks.first_mut() {
-            first.1 = "off".to_owned();
+            "off".clone_into(&mut first.1);
         }
         frame.grid(canvas, &x_ticks, &y_ticks);
         let place = |(at, stair): (usize, &Stair)| frame.at(at as f64, f64::from(stair.depth));
@@ -165,7 +165,8 @@ pub fn best_setting(data: &Staircase) -> String {
             marker(canvas, *at, shape, color, 5.0);
             if data.stairs.len() <= NUMBERED {
                 let font = Font { anchor: Anchor::Middle, ..NOTE.color(color) };
-                let falls = number.checked_sub(1).is_some_and(|before| data.stairs[before].depth > stair.depth);
+                let falls =
+                    number.checked_sub(1).is_some_and(|before| data.stairs[before].depth > stair.depth);
                 let above = if falls || stair.depth == deepest { 18.0 } else { -14.0 };
                 canvas.text((at.0, at.1 + above), &times(stair.gain), font);
             }

@@ -66,7 +66,7 @@ fn tone(cell: &Cell) -> Tone {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}\n")).collect()
+    text.lines().flat_map(|line| ["  ", line, "\n"]).collect()
 }
 
 fn fleets(plan: &Plan, style: &Style) -> String {
@@ -78,7 +78,7 @@ fn commands(pastes: &[Paste], style: &Style) -> String {
     let one = |paste: &Paste| {
         let mut out = format!("{}\n", Tone::Strong.paint(&paste.title, style.color));
         for line in &paste.lines {
-            out.push_str(&format!("  {line}\n"));
+            out.extend(["  ", line, "\n"]);
         }
         for note in &paste.notes {
             out.push_str(&paragraph(note, "  # ", "  # ", style.width));

@@ -23,9 +23,8 @@ pub(super) fn claim(plan: &Plan) -> String {
 pub(super) fn objective(plan: &Plan) -> String {
     let limit = plan.goal.slo.map(|slo| format!(" within {slo} a token"));
     let of = match plan.goal.objective {
-        Objective::Throughput => "throughput",
+        Objective::Throughput | Objective::Goodput => "throughput",
         Objective::Latency => "time per token",
-        Objective::Goodput => "throughput",
     };
     format!("by {of}{}", limit.unwrap_or_default())
 }
