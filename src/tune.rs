@@ -28,13 +28,14 @@ pub use flags::{Paste, paste};
 pub use fleet::{Fleet, Side};
 pub use goal::{Goal, Objective};
 pub use outlook::{Beyond, Outlook, outlook};
-pub use plan::{Cell, Outcome, Plan, plan};
+pub use plan::{Cell, Fixed, Outcome, Plan, plan};
 pub use search::{Strategy, best_shape};
 pub use setting::{Service, Setting};
 pub use space::{Space, shapes};
 
 use crate::analytic::Parts;
 use crate::scenario::ModelledSetup;
+use crate::speculation::DraftShape;
 
 /// A setting's numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,4 +56,17 @@ pub struct Candidate<'a> {
     pub evaluate: &'a (dyn Fn(&ModelledSetup) -> Point + Sync),
     /// Says why a variation cannot run at all.
     pub refuse: &'a (dyn Fn(&ModelledSetup) -> Option<String> + Sync),
+}
+
+impl Candidate<'_> {
+    /// The shape that the scenario states.
+    fn stated(&self) -> DraftShape {
+        let common = &self.setup.common;
+        DraftShape { steps: common.steps, topk: common.topk, draft_tokens: common.draft_tokens }
+    }
+
+    /// The accept length of a shape, and what it rests on.
+    fn outlook(&self, shape: DraftShape) -> Outlook {
+        outlook(&self.setup.common.acceptance, self.stated(), shape)
+    }
 }

@@ -71,9 +71,9 @@ pub(super) enum Verb {
 pub(super) enum Format {
     /// For reading, 80 columns.
     Text,
-    /// The contract for other programs; `specplan schema report` describes it.
+    /// The contract for other programs; of `run`, `specplan schema report` describes it.
     Json,
-    /// One row per quantity.
+    /// One row per quantity, or per case.
     Csv,
     /// For issues and wikis.
     Markdown,

@@ -1,6 +1,8 @@
 //! A plan of settings as text, JSON, CSV and Markdown.
 
 mod csv;
+#[cfg(test)]
+mod golden;
 mod json;
 mod markdown;
 mod text;

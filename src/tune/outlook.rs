@@ -9,7 +9,8 @@
 //! ```
 //!
 //! since of all laws with falling rates the geometric one has the least in its first positions and the most beyond the
-//! last. Known conditional rates leave no doubt up to their last; beyond it, between nothing more and the last rate.
+//! last. Known conditional rates leave no doubt up to their last; beyond it, between nothing more and the last rate. One rate,
+//! or ranks of a tree, are taken as known down to the scenario's own depth.
 
 //!
 //! Settings are ranked by the lower end unless the caller says [`Beyond::Law`]: a longer chain then wins only where its
@@ -51,11 +52,15 @@ impl Outlook {
     }
 }
 
-/// The accept length of `shape` by `law`, with what had to be assumed.
-pub fn outlook(law: &Acceptance, shape: DraftShape) -> Outlook {
+/// The accept length of `shape` by `law`, which was stated for the shape `stated`, with what had to be assumed.
+pub fn outlook(law: &Acceptance, stated: DraftShape, shape: DraftShape) -> Outlook {
     let mean = law.mean(shape);
     let exact = Outlook { mean, low: mean, high: mean, assumed: None };
     match law.note(shape) {
+        None if shape.depth() > stated.depth() && !is_positional(law) => {
+            let known = DraftShape { steps: stated.depth(), ..shape };
+            Outlook { low: law.mean(known).min(mean), assumed: Some(same_beyond(stated, shape)), ..exact }
+        }
         None | Some(ShapeNote::NothingBeyond { .. }) => exact,
         Some(note @ ShapeNote::Extended { known, .. }) => {
             let low = law.mean(DraftShape::chain(known)).min(mean);
@@ -71,6 +76,19 @@ pub fn outlook(law: &Acceptance, shape: DraftShape) -> Outlook {
             Outlook { mean, low, high, assumed: Some(note.to_string()) }
         }
     }
+}
+
+/// Whether the law says position by position how far it is known.
+const fn is_positional(law: &Acceptance) -> bool {
+    matches!(law, Acceptance::Conditional(_) | Acceptance::Histogram(_))
+}
+
+fn same_beyond(stated: DraftShape, shape: DraftShape) -> String {
+    format!(
+        "the scenario drafts {} deep; for {} the same rates are assumed at each further position, and measured ones fall",
+        stated.depth(),
+        shape.depth()
+    )
 }
 
 #[cfg(test)]

@@ -8,7 +8,26 @@ fn stated(mean: f64, drafted: u32) -> Acceptance {
 }
 
 fn at(law: &Acceptance, drafted: u32) -> Outlook {
-    outlook(law, DraftShape::chain(drafted))
+    outlook(law, DraftShape::chain(3), DraftShape::chain(drafted))
+}
+
+#[test]
+fn one_rate_is_known_down_to_the_depth_of_the_scenario() {
+    let law = Acceptance::geometric(0.85).expect("a rate");
+    for drafted in 1..=3 {
+        assert_eq!(at(&law, drafted).low, at(&law, drafted).high);
+    }
+    let deeper = at(&law, 7);
+    assert_eq!(deeper.low, at(&law, 3).mean);
+    assert!((deeper.high.get() - (1.0 - 0.85_f64.powi(8)) / 0.15).abs() < 1e-12);
+    assert!(deeper.assumed.expect("said").contains("measured ones fall"));
+    // A tree of known ranks: wider is known, deeper is not.
+    let tree =
+        Acceptance::tree(&[0.6, 0.2], DraftShape { steps: 3, topk: 2, draft_tokens: 8 }).expect("ranks");
+    let wide = outlook(&tree, DraftShape::chain(3), DraftShape { steps: 3, topk: 2, draft_tokens: 11 });
+    assert_eq!(wide.low, wide.high);
+    let deep = outlook(&tree, DraftShape::chain(3), DraftShape { steps: 5, topk: 2, draft_tokens: 11 });
+    assert!(deep.low < deep.high);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::confidence::win_probability;
 use super::fleet::{Fleet, fleets};
 use super::goal::Goal;
-use super::outlook::{Outlook, outlook};
+use super::outlook::Outlook;
 use super::search::{Strategy, price_all};
 use super::setting::{Service, Setting};
 use super::space::{Space, services, shapes};
@@ -195,8 +195,7 @@ fn method(
     context: u32,
 ) -> Vec<(Setting, Point)> {
     let shapes = shapes(candidate.setup, space);
-    let acceptance = &candidate.setup.common.acceptance;
-    let accept = |shape| outlook(acceptance, shape).used(space.beyond).get();
+    let accept = |shape| candidate.outlook(shape).used(space.beyond).get();
     let priced = price_all(&shapes, strategy, accept, |shape| {
         let setting = Setting { draft: Some((at, shape)), service };
         let point = (candidate.evaluate)(&setting.apply(candidate.setup, batch, context));
@@ -232,7 +231,7 @@ fn outcome(
             keeps_slo: goal.keeps(per_token),
         };
     };
-    let accept = outlook(&candidates[at].setup.common.acceptance, shape);
+    let accept = candidates[at].outlook(shape);
     let by_law = parts.throughput().value;
     let scaled = |length: AcceptLength| by_law.get() * (length.get() / accept.mean.get());
     let throughput = TokensPerSecond::new(scaled(accept.used(space.beyond)));

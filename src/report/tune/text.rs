@@ -23,8 +23,11 @@ pub fn tune_text(plan: &Plan, pastes: &[Paste], context: &Context, style: &Style
 }
 
 fn head(plan: &Plan, context: &Context, style: &Style) -> String {
-    let mut out =
-        format!("{} ({}).\n", Tone::Strong.paint(&words::claim(plan), style.color), words::objective(plan));
+    let mut out = format!(
+        "{}.\nRanked {}.\n",
+        Tone::Strong.paint(&words::claim(plan), style.color),
+        words::objective(plan)
+    );
     for (key, value) in &context.overrides {
         out.push_str(&paragraph(&format!("with {key} = {value}"), "  ", "    ", style.width));
     }
