@@ -16,6 +16,7 @@ pub fn tune_json(plan: &Plan, pastes: &[Paste], context: &Context) -> Value {
         "tool_version": context.tool_version,
         "scenario": { "name": context.scenario_name, "path": context.scenario_path },
         "calibration": { "name": context.calibration_name },
+        "overrides": context.overrides.iter().map(|(key, value)| json!({ "key": key, "value": value })).collect::<Vec<_>>(),
         "objective": match plan.goal.objective {
             Objective::Throughput => "throughput",
             Objective::Latency => "latency",
