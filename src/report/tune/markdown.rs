@@ -27,7 +27,10 @@ pub fn tune_markdown(plan: &Plan, pastes: &[Paste], context: &Context) -> String
         let _ = write!(out, "\n{}\n", words::fleet(plan, fleet));
     }
     for paste in pastes {
-        let _ = write!(out, "\n### {}\n\n```sh\n{}\n```\n", paste.title, paste.lines.join("\n"));
+        let _ = write!(out, "\n### {}\n", paste.title);
+        if !paste.lines.is_empty() {
+            let _ = write!(out, "\n```sh\n{}\n```\n", paste.lines.join("\n"));
+        }
         for note in &paste.notes {
             let _ = write!(out, "\n{note}\n");
         }
