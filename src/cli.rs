@@ -14,6 +14,7 @@ mod explain;
 mod explain_presets;
 mod measurements;
 mod notes;
+mod number_list;
 mod output;
 mod plot_allreduce;
 mod plots;
@@ -23,6 +24,8 @@ mod run;
 mod schema;
 mod simulate;
 mod simulate_plots;
+mod tune;
+mod tune_plots;
 mod validate;
 mod validate_allreduce;
 mod words;
@@ -47,6 +50,7 @@ pub fn main() -> ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Simulate(args) => simulate::run(&args),
         Verb::Calibrate(args) => calibrate::run(&args),
+        Verb::Tune(args) => tune::run(&args),
         Verb::Validate(args) => validate::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),

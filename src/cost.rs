@@ -19,6 +19,7 @@ mod pass;
 mod price;
 mod race;
 mod roofline;
+mod shared;
 mod spread;
 
 pub use breakdown::{PartTime, Share};

@@ -18,9 +18,11 @@ mod levers;
 mod passes;
 mod scan;
 mod study;
+mod variant;
 mod variation;
 
 pub use answer::{answer, evaluate, uncertainty};
 pub use known::{Known, KnownAllreduce};
 pub use passes::{cycle, prefill, shape};
 pub use scan::over_batch;
+pub use variant::{Variant, variant};

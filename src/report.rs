@@ -20,6 +20,7 @@ mod simulation;
 mod surely;
 mod table;
 mod text;
+mod tune;
 mod wrap;
 
 pub use self::csv::csv;
@@ -37,6 +38,7 @@ pub use simulation::{
     serving_csv, serving_json, serving_markdown, serving_text,
 };
 pub use text::text;
+pub use tune::{TUNE_SCHEMA_VERSION, tune_csv, tune_json, tune_markdown, tune_text};
 
 #[cfg(test)]
 mod golden;

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Verbs in their groups, as the help lists them; a test holds that each verb stands in exactly one.
 pub(super) const GROUPS: &[(&str, &[&str])] = &[
-    ("Ask", &["run", "simulate"]),
+    ("Ask", &["run", "simulate", "tune"]),
     ("Measure", &["calibrate", "validate"]),
     ("Files", &["check", "explain", "schema", "completions"]),
 ];
@@ -19,6 +19,7 @@ Usage: specplan <VERB> [OPTIONS]
 Ask:
   run          does speculation pay here, why, and what would have to change
   simulate     the same with skew, contention, queues and bursts
+  tune         the best setting at each batch size, and the lines to paste
 Measure:
   calibrate    measure the GPUs of this host and write a calibration
   validate     predictions beside measurements, with errors
@@ -55,6 +56,8 @@ pub(super) enum Verb {
     #[command(hide = true)]
     Calibrate(CalibrateArgs),
     #[command(hide = true)]
+    Tune(TuneArgs),
+    #[command(hide = true)]
     Validate(ValidateArgs),
     #[command(hide = true)]
     Check(CheckArgs),
@@ -71,9 +74,9 @@ pub(super) enum Verb {
 pub(super) enum Format {
     /// For reading, 80 columns.
     Text,
-    /// The contract for other programs; `specplan schema report` describes it.
+    /// The contract for other programs; of `run`, `specplan schema report` describes it.
     Json,
-    /// One row per quantity.
+    /// One row per quantity, or per case.
     Csv,
     /// For issues and wikis.
     Markdown,
@@ -181,6 +184,88 @@ pub(super) struct SimulateArgs {
     pub(super) plots: Option<PathBuf>,
     #[command(flatten)]
     pub(super) out: OutputArgs,
+}
+
+/// Find the best setting at each batch size and context, and the lines that make a server use it
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  specplan tune scenarios/kimi-k2.6-eagle3-k3-8x-rtx-pro-6000.yaml
+  specplan tune my.yaml --batch 1,2,4,8,16..128:8 --context 2048,32768
+  specplan tune my.yaml --steps 1..7 --topk 1,2,4 --draft-tokens 4,8,16
+  specplan tune eagle3.yaml mtp.yaml              # one scenario a method
+  specplan tune my.yaml --allow execution,allreduce
+  specplan tune my.yaml --slo '30 ms' --load '5000 tok/s' --plots out/")]
+pub(super) struct TuneArgs {
+    /// Scenarios of one server, one for each drafting method; `-` reads one from standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) overrides: OverrideArgs,
+    /// Batch sizes: numbers, and ranges `lo..hi` or `lo..hi:step`
+    #[arg(long, value_name = "LIST", default_value = "1,2,4,8,16,32,64,128")]
+    pub(super) batch: String,
+    /// Contexts in tokens; left out: the scenario's
+    #[arg(long, value_name = "LIST")]
+    pub(super) context: Option<String>,
+    /// Draft steps
+    #[arg(long, value_name = "LIST", default_value = "1..7")]
+    pub(super) steps: String,
+    /// Branches per step, where the acceptance ranks them (`acceptance: { tree: ... }`)
+    #[arg(long, value_name = "LIST", default_value = "1,2,4")]
+    pub(super) topk: String,
+    /// Rows verified per request, for trees; a chain has one more than steps
+    #[arg(long, value_name = "LIST", default_value = "4,6,8,12,16,24,32")]
+    pub(super) draft_tokens: String,
+    /// Acceptance of drafted tokens beyond those that it was stated for
+    #[arg(long, value_enum, default_value = "least", value_name = "WHAT")]
+    pub(super) beyond: BeyondWord,
+    /// What else may change: `execution` (graph or eager), `allreduce` (the PCIe one-shot)
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    pub(super) allow: Vec<Allowed>,
+    /// What is best [default: throughput, or goodput with --slo]
+    #[arg(long, value_enum)]
+    pub(super) objective: Option<ObjectiveWord>,
+    /// Longest mean time per token of one request, for goodput
+    #[arg(long, value_name = "TIME")]
+    pub(super) slo: Option<String>,
+    /// Tokens per second to be served, for the number of GPUs
+    #[arg(long, value_name = "RATE")]
+    pub(super) load: Option<String>,
+    /// Draw the plots into this folder, as SVG and PNG
+    #[arg(long, value_name = "DIR")]
+    pub(super) plots: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) out: OutputArgs,
+}
+
+/// Acceptance beyond the stated depth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum BeyondWord {
+    /// Nothing more is accepted: longer chains win only where their acceptance is known.
+    Least,
+    /// As the law goes on: geometric, or with the last known rate.
+    Law,
+}
+
+/// What of the server tuning may change besides speculation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Allowed {
+    /// Graph or eager, for all passes.
+    Execution,
+    /// The PCIe one-shot all-reduce besides what the server takes by itself.
+    Allreduce,
+}
+
+/// Objectives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ObjectiveWord {
+    /// Tokens per second of the batch.
+    Throughput,
+    /// Time per token of a request.
+    Latency,
+    /// Throughput of what keeps the limit of --slo.
+    Goodput,
 }
 
 /// What is simulated.

@@ -52,7 +52,10 @@ pub(super) struct Measurement {
     execution: Execution,
     /// Backend that the server was told to use \[as it dispatches\]
     allreduce: Option<Backend>,
-    /// `step_ms`, `pass_ms`, `cycle_ms`, `throughput_tok_s`, `allreduce_us`
+    /// Backend that was switched on besides those that the server takes by itself \[none\]
+    #[serde(default)]
+    opt_in: Option<Backend>,
+    /// `step_ms`, `pass_ms`, `cycle_ms`, `throughput_tok_s`, `speedup`, `allreduce_us`
     quantity: String,
     /// Message of an `allreduce_us`, optional \[B\]
     #[serde(default)]
@@ -110,6 +113,7 @@ fn parse(bytes: &[u8], name: &str, folder: Option<&Path>) -> Result<Vec<Measurem
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evaluate;
     use crate::scenario::{Loaded, Setup};
 
     /// How many measurements lie in the range that the inputs give: the paragraph of docs/explanation/uncertainty.md.
@@ -118,7 +122,7 @@ mod tests {
     fn measurements_within_the_ranges_of_their_predictions() {
         let mut counts: Vec<(String, u32, u32)> = Vec::new();
         for row in shipped().expect("the shipped measurements") {
-            let Ok(setup) = row.setup() else { continue };
+            let Ok(setup) = row.setup(&Machine::default()) else { continue };
             let rows = setup.common.draft_tokens;
             let key = match (row.quantity.as_str(), row.method.is_some()) {
                 ("step_ms", _) => "baseline.step",

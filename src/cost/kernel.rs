@@ -1,8 +1,7 @@
 //! GPU time of one compute operation: measured kernel tables first, the roofline last.
 //!
 //! * Projections: the table of the server, corrected for L2 ([`Roofline::beyond_l2`]) unless no cache held its weights.
-//! * Attention: kernel time of a batch of requests x rows. Where one request has several rows and the table does not, the
-//!   tables time that many requests instead, which reads the KV cache once per row: an upper bound, marked extrapolated.
+//! * Attention: kernel time of a batch of requests. Rows of one request share its cache: see [`super::shared`].
 //! * Small operations: rows `small-kernel` of the table `launch`, by the label of the operation, its class, or any.
 //! * Experts: the `balanced` rows of the tables touch min(T·K, E) distinct experts; real tokens share experts. So
 //!   the table is read at the number of tokens T' = distinct / K that touches the expected number, and what more
@@ -15,6 +14,7 @@ use super::launch;
 use super::module::REPLAY;
 use super::price::Pricing;
 use super::roofline::{Cost, Demand, Roofline, demand};
+use super::shared::rows_of;
 use crate::calibration::{Lookup, MLA_MODULE_SHAPE};
 use crate::forward::{Op, OpKind};
 use crate::model::{KvFormat, WeightFormat};
@@ -34,14 +34,20 @@ pub(super) fn cost(op: &Op, with: &Pricing, roofline: &Roofline) -> Option<Cost>
             .gemm(server, weights, rows, n, k)
             .map(|row| beyond_l2(row.into(), row.server, &demand, roofline)),
         OpKind::Attention { requests, rows, context, heads, kv_heads, head_dim, kv } => {
-            per_cache_width(kv, |kv| {
-                with.calibration.attention(server, kv, requests, rows, heads, kv_heads, head_dim, context)
-            })
-            .map(Cost::from)
+            let at = |requests, rows, context| {
+                per_cache_width(kv, |kv| {
+                    with.calibration.attention(server, kv, requests, rows, heads, kv_heads, head_dim, context)
+                })
+            };
+            rows_of(requests, rows, context, at, |row, _| Cost::from(row))
         }
         OpKind::MlaAttention { requests, rows, context, heads, kv_lora: 512, rope: 64, kv } => {
-            per_cache_width(kv, |kv| with.calibration.mla_kernel(server, kv, requests, rows, heads, context))
-                .map(|row| within_module(row, [heads, requests * rows, context], with))
+            let at = |requests, rows, context| {
+                per_cache_width(kv, |kv| with.calibration.mla_kernel(server, kv, requests, rows, heads, context))
+            };
+            rows_of(requests, rows, context, at, |row, [batch, context]| {
+                within_module(row, [heads, batch, context], with)
+            })
         }
         OpKind::Experts { .. } => {
             experts(kind, with).map(|(row, server)| beyond_l2(row, server, &demand, roofline))
@@ -121,11 +127,6 @@ pub(super) fn per_cache_width(kv: KvFormat, look_up: impl Fn(KvFormat) -> Option
         let row = look_up(KvFormat::Bf16)?;
         Some(Lookup { extrapolated: row.extrapolated || kv != KvFormat::Bf16, ..row })
     })
-}
-
-/// Marks a time that was measured with a cache per row for rows that share one.
-pub(super) fn shared_cache(cost: Cost, rows: u32) -> Cost {
-    Cost { extrapolated: cost.extrapolated || rows > 1, ..cost }
 }
 
 /// Routed experts, from the tables at the expected number of distinct experts, and whose rows they are.

@@ -9,9 +9,10 @@
 //! Both were replayed one module a graph (`repeat_n=1`), so a row contains the launch of a graph, [`REPLAY`], which
 //! is taken off. Weights were read from L2 where they fit; [`Roofline::beyond_l2`] holds for modules too.
 
-use super::kernel::{self, is_measured_here, is_plain, per_cache_width, shared_cache, tables_of};
+use super::kernel::{self, is_measured_here, is_plain, per_cache_width, tables_of};
 use super::price::Pricing;
 use super::roofline::{Cost, Demand, Roofline, demand, kernels};
+use super::shared::sharing;
 use crate::calibration::Lookup;
 use crate::forward::{Op, OpKind, Part};
 use crate::model::KvFormat;
@@ -76,13 +77,15 @@ fn attention(ops: &[Op], with: &Pricing, roofline: &Roofline) -> Option<Module> 
     else {
         return None;
     };
-    let look_up = |kv, heads| {
+    let look_up = |kv, heads, batch, context| {
         let server = tables_of(with.runtime.kind);
-        with.calibration.mla_module(server, kv, requests * rows, heads, context)
+        with.calibration.mla_module(server, kv, batch, heads, context)
     };
-    let row = per_cache_width(kv, |kv| look_up(kv, heads))?;
-    let row = narrowed(kv, row.into(), |kv| look_up(kv, 1));
-    let alone = Cost { time: (row.time - REPLAY).max(Seconds::ZERO), ..shared_cache(row, rows) };
+    let row = sharing(requests, rows, context, |batch, context| {
+        let wide = per_cache_width(kv, |kv| look_up(kv, heads, batch, context))?;
+        Some(narrowed(kv, wide.into(), |kv| look_up(kv, 1, batch, context)))
+    })?;
+    let alone = Cost { time: (row.time - REPLAY).max(Seconds::ZERO), ..row };
     Some(Module {
         label: "attention module",
         length,

@@ -172,6 +172,17 @@ pub enum Draft {
     Model(Model),
 }
 
+impl Draft {
+    /// Preset name or path.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Eagle3(head) => &head.name,
+            Self::Mtp(module) => &module.name,
+            Self::Model(model) => &model.name,
+        }
+    }
+}
+
 /// An EAGLE-3 head.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Eagle3 {

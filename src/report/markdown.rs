@@ -56,7 +56,7 @@ fn head(prediction: &Prediction, context: &Context) -> String {
 }
 
 /// A heading row, an alignment row, then the rows.
-fn table(heading: &[&str], right: &[bool], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+pub(super) fn table(heading: &[&str], right: &[bool], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let marks: Vec<String> = right.iter().map(|&r| if r { "--:" } else { ":--" }.to_owned()).collect();
     let heading: Vec<String> = heading.iter().map(|&word| word.to_owned()).collect();
@@ -175,6 +175,6 @@ fn pictures(context: &Context) -> String {
 }
 
 /// A bar would end a cell, an angle bracket would start a tag.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;").replace('*', "\\*")
 }

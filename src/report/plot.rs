@@ -27,6 +27,7 @@ mod palette;
 mod throughput;
 mod timeline;
 mod tornado;
+mod tune;
 mod validation;
 
 pub use allreduce::{AllreduceCurves, AllreduceSeries, MessageSize, allreduce_against_bytes};
@@ -39,6 +40,7 @@ pub use load::{LoadCurves, LoadSide, throughput_against_load};
 pub use throughput::{AcceptCurve, VerifyCurve, throughput_against_accept_length, throughput_against_verify};
 pub use timeline::{Doing, RankLane, Timeline, timeline};
 pub use tornado::{Tornado, TornadoBar, tornado};
+pub use tune::{GainMap, Stair, Staircase, best_setting, gain_map};
 pub use validation::{ComparedPoint, Comparison, predicted_against_measured};
 
 #[cfg(test)]

@@ -116,6 +116,19 @@ pub enum Method {
     Unstated,
 }
 
+impl Method {
+    /// Its word in scenarios: `eagle3`, `draft-model`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Eagle3 => "eagle3",
+            Self::Mtp => "mtp",
+            Self::DraftModel => "draft-model",
+            Self::Ngram => "ngram",
+            Self::Unstated => "speculation",
+        }
+    }
+}
+
 impl Setup {
     /// What both kinds have.
     pub fn common(&self) -> &Common {

@@ -10,5 +10,6 @@ mod machine;
 mod reference;
 mod reference_case;
 mod simulate;
+mod tune;
 mod uncertainty;
 mod validation;

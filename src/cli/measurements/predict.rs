@@ -67,6 +67,7 @@ impl Measurement {
             ("step_ms", _) => Ok(cycle.baseline_time().value.ms()),
             ("pass_ms", _) => Ok(self.pass(&cycle).time.value.ms()),
             ("cycle_ms", true) => Ok(cycle.time().value.ms()),
+            ("speedup", true) => Ok(parts.speedup_value()),
             ("throughput_tok_s", true) => Ok(parts.throughput().value.get()),
             ("throughput_tok_s", false) => Ok(parts.baseline_throughput().value.get()),
             _ => Err(self.unknown()),

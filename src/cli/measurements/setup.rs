@@ -82,7 +82,8 @@ impl Measurement {
         };
         let length = Sourced::given(AcceptLength::new(self.accept_length.unwrap_or(1.0)));
         let acceptance = Acceptance::mean_only(length, shape).map_err(|error| error.to_string())?;
-        let policy = Policy { backend: self.allreduce, environment, ..Policy::default() };
+        let opt_in = self.opt_in.into_iter().collect();
+        let policy = Policy { backend: self.allreduce, opt_in, environment, ..Policy::default() };
         let pass = PassSettings { execution: self.execution, policy: policy.clone() };
         let graph = PassSettings { execution: Execution::Graph, policy };
         Ok(ModelledSetup {
@@ -95,6 +96,7 @@ impl Measurement {
                 topk: shape.topk,
                 draft_tokens: shape.draft_tokens,
                 acceptance,
+                evidence: None,
                 stated: Stated::default(),
             },
             hardware: Arc::new(hardware),

@@ -55,6 +55,8 @@ fn drafts_have_their_sizes() {
     for (name, layer, fusion, head) in [
         ("eagle3-kimi-k2.5", 807.0, 154.0, 229.0),
         ("eagle3-kimi-k2.5-torchspec", 675.0, 154.0, 1174.0),
+        // With the embedding 3.0 B: the 6 GB of the published head.
+        ("eagle3-kimi-k2.5-mla", 512.6, 154.0, 1174.0),
         ("eagle3-deepseek-v3", 1064.0, 154.0, 229.0),
         ("eagle3-llama-3.1-8b", 243.0, 50.0, 131.0),
         ("eagle3-llama-3.3-70b", 940.0, 201.0, 262.0),
@@ -76,6 +78,7 @@ fn drafts_have_their_sizes() {
         ("eagle3-deepseek-v3", 1.45),
         ("eagle3-kimi-k2.5", 1.19),
         ("eagle3-kimi-k2.5-torchspec", 2.00),
+        ("eagle3-kimi-k2.5-mla", 1.84),
     ] {
         let found = draft_footprint(&draft_preset(name).expect(name));
         let total = (found.layers + found.fusion + found.head) * 1e-9;

@@ -89,6 +89,14 @@ pub(super) const DRAFTS: &[PresetEntry] = &[
         "torchspec-project/TorchSpec `configs/draft_models/kimi_k25_eagle3.json`: the shape of lightseekorg/kimi-k2.5-eagle3, whose head covers the full vocabulary",
         None
     ),
+    entry!(
+        "eagle3-kimi-k2.5-mla",
+        [],
+        "lightseekorg/TorchSpec @a31111e `configs/draft_models/kimi_k3_eagle3_mla.json`: the one-layer latent-attention head that its publisher trains for Kimi; with these widths it holds 6.0 GB, the size of lightseekorg/kimi-k2.5-eagle3-mla",
+        Some(
+            "`eagle3-kimi-k2.5-mla` takes the widths of its publisher's head for Kimi-K3; only the total size is known of the head for K2.5."
+        )
+    ),
     entry!("eagle3-deepseek-v3", [], SPECFORGE, None),
     entry!("eagle3-gpt-oss-20b", [], SPECFORGE, None),
     entry!("eagle3-gpt-oss-120b", [], SPECFORGE, None),

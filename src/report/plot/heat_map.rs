@@ -71,17 +71,17 @@ pub fn speedup_map(data: &HeatMap) -> String {
 }
 
 /// Largest distance from break-even on the colour scale, in doublings: covers the grid, from 1/2 to 2.
-fn reach(speedup: &[Vec<f64>]) -> f64 {
+pub(super) fn reach(speedup: &[Vec<f64>]) -> f64 {
     let farthest = speedup.iter().flatten().filter(|s| s.is_finite() && **s > 0.0).map(|s| s.log2().abs());
     (farthest.fold(0.0, f64::max) * 2.0).ceil().clamp(2.0, 4.0) / 2.0
 }
 
 /// White at break-even, blue where speculation wins, orange where it loses.
-fn shade(speedup: f64, reach: f64) -> i32 {
+pub(super) fn shade(speedup: f64, reach: f64) -> i32 {
     ((speedup.max(1e-9).log2() / reach).clamp(-1.0, 1.0) * SHADES).round() as i32
 }
 
-fn color(shade: i32) -> Color {
+pub(super) fn color(shade: i32) -> Color {
     let end = if shade >= 0 { BLUE } else { ORANGE };
     WHITE.mix(end, 0.85 * f64::from(shade.abs()) / SHADES)
 }
@@ -117,7 +117,7 @@ fn edges(places: &[f64]) -> Vec<f64> {
     first.into_iter().chain(middles).chain(last).collect()
 }
 
-fn color_bar(canvas: &Canvas<'_>, area: &Rect, reach: f64) {
+pub(super) fn color_bar(canvas: &Canvas<'_>, area: &Rect, reach: f64) {
     let (left, right) = (area.right + 22.0, area.right + 22.0 + BAR);
     let y = |doublings: f64| f64::midpoint(area.top, area.bottom) - doublings / reach * area.height() / 2.0;
     let font = Font::new(12.0, Anchor::Start).color(QUIET);

@@ -153,8 +153,8 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         module: "tune",
-        may_use: &["scenario", "analytic"],
-        because: "takes a function Setup → Prediction",
+        may_use: &["scenario", "analytic", "speculation", "runtime", "collective"],
+        because: "takes a function Setup → Prediction, and varies the vocabulary of a setup",
     },
     Row { module: "validation", may_use: &["analytic"], because: "compares predictions with observations" },
     Row {
@@ -173,6 +173,7 @@ pub(super) const TABLE: &[Row] = &[
             "serving::ServingResult",
             "serving::Slo",
             "simulation",
+            "tune",
             "uncertainty",
         ],
         because: "strings and pictures of results; it computes no physical quantity, not even a ratio",

@@ -1,0 +1,111 @@
+//! The plan on a terminal.
+
+use super::words;
+use crate::report::context::{Context, Style};
+use crate::report::paint::Tone;
+use crate::report::table::{Align, Cell as TableCell, Overflow, Table};
+use crate::report::text::setup;
+use crate::report::wrap::paragraph;
+use crate::tune::{Cell, Paste, Plan};
+
+/// The plan as text: verdict, crossover table, GPUs, lines to paste, what it rests on.
+pub fn tune_text(plan: &Plan, pastes: &[Paste], context: &Context, style: &Style) -> String {
+    let sections = [
+        head(plan, context, style),
+        tables(plan, style),
+        fleets(plan, style),
+        commands(pastes, style),
+        list("What it rests on", &grounds(plan), style),
+        list("To be surer", &plan.measure, style),
+        setup(context, style),
+    ];
+    sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn head(plan: &Plan, context: &Context, style: &Style) -> String {
+    let mut out = format!(
+        "{}.\nRanked {}.\n",
+        Tone::Strong.paint(&words::claim(plan), style.color),
+        words::objective(plan)
+    );
+    for (key, value) in &context.overrides {
+        out.push_str(&paragraph(&format!("with {key} = {value}"), "  ", "    ", style.width));
+    }
+    out
+}
+
+fn tables(plan: &Plan, style: &Style) -> String {
+    let mut contexts: Vec<u32> = plan.cells.iter().map(|cell| cell.context).collect();
+    contexts.dedup();
+    let one = |context: u32| {
+        let mut table = Table::new(
+            &[Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Left],
+            Overflow::Elide,
+        );
+        table.row(words::HEADING.map(|word| TableCell::new(word, Tone::Dim)));
+        for cell in plan.cells.iter().filter(|cell| cell.context == context) {
+            let [batch, best, gain, rate, sure, next] = words::row(plan, cell);
+            let tone = tone(cell);
+            table.row([
+                batch.into(),
+                TableCell::new(best, tone),
+                TableCell::new(gain, tone),
+                rate.into(),
+                sure.into(),
+                TableCell::new(next, Tone::Dim),
+            ]);
+        }
+        format!("Context {context}\n{}", indented(&table.render(style.width.saturating_sub(2), style.color)))
+    };
+    contexts.into_iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+fn tone(cell: &Cell) -> Tone {
+    match cell.best() {
+        Some(best) if best.setting.draft.is_some() => Tone::Gain,
+        Some(_) => Tone::Loss,
+        None => Tone::Dim,
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().flat_map(|line| ["  ", line, "\n"]).collect()
+}
+
+fn fleets(plan: &Plan, style: &Style) -> String {
+    let lines = plan.fleets.iter().map(|fleet| paragraph(&words::fleet(plan, fleet), "", "  ", style.width));
+    lines.collect()
+}
+
+fn commands(pastes: &[Paste], style: &Style) -> String {
+    let one = |paste: &Paste| {
+        let mut out = format!("{}\n", Tone::Strong.paint(&paste.title, style.color));
+        for line in &paste.lines {
+            out.extend(["  ", line, "\n"]);
+        }
+        for note in &paste.notes {
+            out.push_str(&paragraph(note, "  # ", "  # ", style.width));
+        }
+        out
+    };
+    pastes.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+fn grounds(plan: &Plan) -> Vec<String> {
+    let mut list = plan.assumed.clone();
+    let open = plan.cells.iter().filter_map(|cell| Some((cell, words::acceptance(cell)?)));
+    list.extend(
+        open.take(3).map(|(cell, words)| format!("batch {}, context {}: {words}", cell.batch, cell.context)),
+    );
+    list.extend(words::refused(plan));
+    list.push(words::searched(plan));
+    list
+}
+
+fn list(title: &str, lines: &[String], style: &Style) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let lines: String = lines.iter().map(|line| paragraph(line, "  * ", "    ", style.width)).collect();
+    format!("{title}\n{lines}")
+}

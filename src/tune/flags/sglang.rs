@@ -1,0 +1,121 @@
+//! SGLang: one setting per server.
+
+use super::{DRAFT, MODEL, Paste, Step, command, continued, range};
+use crate::runtime::Execution;
+use crate::scenario::Method;
+use crate::speculation::DraftShape;
+use crate::tune::Candidate;
+use crate::tune::plan::Fixed;
+use crate::tune::setting::Setting;
+
+/// One server for all batch sizes; where the best setting changes with them, also the flags of each run.
+pub(super) fn paste(steps: &[Step], fixed: Option<&Fixed>, candidates: &[Candidate<'_>]) -> Vec<Paste> {
+    let most = steps.last().map_or(1, |step| step.to);
+    let [step] = steps else { return several(steps, most, fixed, candidates) };
+    let title = format!("A server for {}", range(step.from, step.to));
+    vec![Paste { title, ..server(&step.setting, most, candidates) }]
+}
+
+fn several(steps: &[Step], most: u32, fixed: Option<&Fixed>, candidates: &[Candidate<'_>]) -> Vec<Paste> {
+    let mut pastes = Vec::new();
+    if let Some(fixed) = fixed {
+        let mut paste = server(&fixed.setting, most, candidates);
+        paste.title = format!("One server for {}", range(1, most));
+        let (batch, gain) = fixed.worst;
+        let mean = fixed.mean_gain;
+        let sentence =
+            format!("Mean gain {mean:.2}x over these batch sizes, the least {gain:.2}x at batch {batch}.");
+        paste.notes.insert(0, sentence);
+        paste.notes.extend(adaptive(steps));
+        pastes.push(paste);
+    }
+    for step in steps.iter().filter(|step| fixed.is_none_or(|fixed| fixed.setting != step.setting)) {
+        let flags = match step.setting.draft {
+            Some((at, shape)) => drafting(candidates[at].setup.common.method, shape, &candidates[at]),
+            None => Vec::new(),
+        };
+        let words = if flags.is_empty() { "no speculative flags" } else { "these flags instead" };
+        let title = format!("Best for {} alone: {words}", range(step.from, step.to));
+        let lines = if flags.is_empty() { Vec::new() } else { continued(&flags) };
+        pastes.push(Paste { title, lines, notes: Vec::new() });
+    }
+    pastes
+}
+
+/// What SGLang can do by itself where the best number of steps changes with the batch.
+fn adaptive(steps: &[Step]) -> Option<String> {
+    let chains = steps.iter().filter_map(|step| step.setting.draft).all(|(_, shape)| shape.is_chain());
+    chains.then(|| {
+        "SGLang keeps one shape; `--speculative-adaptive` (topk 1) changes steps by the accept length it sees."
+            .to_owned()
+    })
+}
+
+fn server(setting: &Setting, most: u32, candidates: &[Candidate<'_>]) -> Paste {
+    let (at, shape) = setting.draft.map_or((0, None), |(at, shape)| (at, Some(shape)));
+    let candidate = &candidates[at];
+    let setup = candidate.setup;
+    let mut notes = Vec::new();
+    let mut flags = vec![format!("--model-path {MODEL}"), format!("--tp-size {}", setup.parallel.tensor)];
+    if let Some(shape) = shape {
+        flags.extend(drafting(setup.common.method, shape, candidate));
+        // Speculation lowers the limit to 48 where none is given.
+        flags.push(format!("--max-running-requests {most}"));
+    }
+    if setting.service.execution.is_none() && setup.verify.execution != setup.baseline.execution {
+        notes.push(
+            "The scenario verifies in another execution mode than it decodes in, which no flag asks for: look for \
+             `cuda graph: False` in the log. `--allow execution` prices graphs for all passes."
+                .to_owned(),
+        );
+    }
+    match setting.service.execution.unwrap_or(setup.baseline.execution) {
+        // A batch above it would silently run eager.
+        Execution::Graph => flags.push(format!("--cuda-graph-max-bs {most}")),
+        Execution::Eager => flags.push("--disable-cuda-graph".to_owned()),
+    }
+    if setting.service.opt_in.is_some() {
+        notes.push(
+            "The one-shot all-reduce over PCIe is no flag of a released SGLang: sglang PR 32479, or the b12x kernels."
+                .to_owned(),
+        );
+    }
+    let overlap =
+        setup.overlap && shape.is_some_and(DraftShape::is_chain) && setup.common.method != Method::Ngram;
+    let mut start = "python3 -m sglang.launch_server".to_owned();
+    if overlap {
+        start.insert_str(0, "SGLANG_ENABLE_SPEC_V2=1 ");
+        notes.push(
+            "From 0.5.14 on the overlapping worker is always used and the variable is gone.".to_owned(),
+        );
+    }
+    Paste { title: String::new(), lines: command(&start, &flags), notes }
+}
+
+fn drafting(method: Method, shape: DraftShape, candidate: &Candidate<'_>) -> Vec<String> {
+    let algorithm = match method {
+        Method::Eagle3 | Method::Unstated => "EAGLE3",
+        Method::Mtp => "NEXTN",
+        Method::DraftModel => "STANDALONE",
+        Method::Ngram => "NGRAM",
+    };
+    let mut flags = vec![format!("--speculative-algorithm {algorithm}")];
+    if method == Method::Ngram {
+        flags.push(format!("--speculative-num-draft-tokens {}", shape.draft_tokens));
+        if shape.topk > 1 {
+            flags.push(format!("--speculative-ngram-max-bfs-breadth {}", shape.topk));
+        }
+        return flags;
+    }
+    if candidate.draft.is_some() && method != Method::Mtp {
+        flags.push(format!("--speculative-draft-model-path {DRAFT}"));
+    }
+    flags.push(format!("--speculative-num-steps {}", shape.steps));
+    flags.push(format!("--speculative-eagle-topk {}", shape.topk));
+    flags.push(format!("--speculative-num-draft-tokens {}", shape.draft_tokens));
+    if !shape.is_chain() {
+        // Trees with larger pages need one of a few attention backends.
+        flags.push("--page-size 1".to_owned());
+    }
+    flags
+}
