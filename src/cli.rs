@@ -21,6 +21,9 @@ mod run;
 mod schema;
 mod simulate;
 mod simulate_plots;
+mod sweep;
+mod sweep_merge;
+mod sweep_plots;
 mod validate;
 mod validate_allreduce;
 mod words;
@@ -40,6 +43,7 @@ pub fn main() -> ExitCode {
     let done = match cli.verb {
         Verb::Run(args) => run::run(&args),
         Verb::Simulate(args) => simulate::run(&args),
+        Verb::Sweep(args) => sweep::run(&args),
         Verb::Validate(args) => validate::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),

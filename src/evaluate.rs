@@ -19,7 +19,7 @@ mod passes;
 mod scan;
 mod variation;
 
-pub use answer::{answer, evaluate};
+pub use answer::{Variation, answer, evaluate, variation};
 pub use known::{Known, KnownAllreduce};
 pub use passes::{cycle, prefill, shape};
 pub use scan::over_batch;

@@ -32,5 +32,6 @@ pub mod serving;
 pub mod simulation;
 pub mod sourced;
 pub mod speculation;
+pub mod sweep;
 pub mod units;
 pub mod validation;

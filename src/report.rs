@@ -17,6 +17,7 @@ pub mod plot;
 mod png;
 mod rows;
 mod simulation;
+mod sweep;
 mod table;
 mod text;
 mod wrap;
@@ -33,6 +34,10 @@ pub use png::{PngError, png};
 pub use simulation::{
     SIMULATION_SCHEMA_VERSION, machine_csv, machine_json, machine_markdown, machine_text, served_words,
     serving_csv, serving_json, serving_markdown, serving_text,
+};
+pub use sweep::{
+    sweep_columns, sweep_csv_header, sweep_csv_row, sweep_json_row, sweep_markdown, sweep_shard_line,
+    sweep_text,
 };
 pub use text::text;
 

@@ -164,6 +164,7 @@ pub(super) const TABLE: &[Row] = &[
             "serving::ServingResult",
             "serving::Slo",
             "simulation",
+            "sweep",
         ],
         because: "strings and pictures of results; it computes no physical quantity, not even a ratio",
     },
