@@ -264,7 +264,7 @@ mod tests {
             (vec!["workload.batch=1,2", "workload.batch=3"], "two axes"),
             (vec!["parallel={tensor: 4}", "parallel.tensor=1,2"], "the same keys"),
             (vec!["speculation.acceptance.rate=0.5", "speculation.acceptance.accept_length=2"], "one kind"),
-            (vec!["speculation.verify.execution=graph..eager:3"], "not a value"),
+            (vec!["speculation.verify.execution=graph..eager:3"], "needs numbers"),
             (vec!["model=a..b:3"], "needs numbers"),
             (vec!["speculation.acceptance.rate=0..1:3:log"], "positive"),
         ] {
