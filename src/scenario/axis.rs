@@ -193,7 +193,9 @@ fn read(source: &Arc<SourceText>, range: Range<usize>, found: &mut Diagnostics) 
                 return None;
             }
         };
-        check_dotted(key.trim(), &place, Some(&node), found).then(|| rest[part].trim().to_owned())
+        // Nothing removes the key, as with `--set`.
+        let node = Some(&node).filter(|node| node.content != Content::Null);
+        check_dotted(key.trim(), &place, node, found).then(|| rest[part].trim().to_owned())
     };
     if let Some((low, others)) = rest.split_once("..") {
         let mut parts = others.split(':');

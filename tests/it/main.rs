@@ -8,4 +8,5 @@ mod first_use;
 mod machine;
 mod reference_case;
 mod simulate;
+mod sweep;
 mod validation;

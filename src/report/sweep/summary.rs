@@ -3,12 +3,15 @@
 use super::super::Style;
 use super::super::number::times;
 use super::super::table::{Align, Cell, Overflow, Table};
+use super::super::wrap::wrap;
 use super::table::{axis_value, cell, point, short_keys};
 use crate::sweep::{Crossings, Grid, Kept, Marginal, Metric, Points, Shown, Summary};
 use crate::units::significant;
 
 /// Values of an axis that are listed one by one.
 const LISTED: usize = 16;
+/// Columns of text.
+const WIDTH: usize = 80;
 /// Turns that are listed.
 const TURNS: usize = 8;
 
@@ -78,7 +81,7 @@ enum Block {
 fn blocks(grid: &Grid, metrics: &[&Metric], rows: &[Kept], summary: &Summary, setup: &str) -> Vec<Block> {
     let mut all = vec![Block::Words(verdict(summary)), Block::Words(setup.to_owned())];
     if rows.len() as u64 == summary.points() {
-        all.push(every_row(grid, metrics, rows));
+        all.extend(every_row(grid, metrics, rows));
     }
     all.extend(extremes(grid, summary));
     for (number, marginals) in summary.marginals.iter().enumerate() {
@@ -116,12 +119,11 @@ fn count(number: u64) -> String {
     groups.join(",")
 }
 
-fn every_row(grid: &Grid, metrics: &[&Metric], kept: &[Kept]) -> Block {
-    let mut aligns = Vec::new();
+/// A row of values for each point. Columns at the right that have no room are left out, and named below.
+fn every_row(grid: &Grid, metrics: &[&Metric], kept: &[Kept]) -> Vec<Block> {
     let mut heading = short_keys(grid);
-    aligns.resize(heading.len(), Align::Right);
+    let axes = heading.len();
     heading.extend(metrics.iter().map(|metric| words_of(metric.name)));
-    aligns.resize(heading.len(), Align::Right);
     let mut rows = vec![heading];
     let mut place = Vec::new();
     for Kept { index, cells } in kept {
@@ -134,12 +136,34 @@ fn every_row(grid: &Grid, metrics: &[&Metric], kept: &[Kept]) -> Block {
         }
         rows.push(row);
     }
-    Block::Rows { aligns, rows }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let mut room = WIDTH;
+    let fits = (0..rows[0].len()).take_while(|column| {
+        let taken = width(*column) + if *column == 0 { 0 } else { 3 };
+        let fits = taken <= room;
+        room = room.saturating_sub(taken);
+        fits
+    });
+    let fitting = fits.count().max(axes);
+    let hidden: Vec<&str> = metrics[fitting - axes..].iter().map(|metric| metric.name).collect();
+    let words = format!("Further columns, with `-f csv` or `--metrics`: {}.", hidden.join(", "));
+    for row in &mut rows {
+        row.truncate(fitting);
+    }
+    let mut all = vec![Block::Rows { aligns: vec![Align::Right; fitting], rows }];
+    if !hidden.is_empty() {
+        all.push(Block::Words(wrap(&words, WIDTH).join("\n")));
+    }
+    all
 }
 
 /// `verify_ms` as a heading: `verify ms`.
 fn words_of(name: &str) -> String {
-    name.replace("throughput_tok_s", "tok/s").replace('_', " ")
+    match name {
+        "throughput_tok_s" => "tok/s".to_owned(),
+        "baseline_throughput_tok_s" => "without".to_owned(),
+        other => other.replace('_', " "),
+    }
 }
 
 fn extremes(grid: &Grid, summary: &Summary) -> Vec<Block> {

@@ -240,6 +240,10 @@ impl Worker {
         let mut found = Diagnostics::default();
         let kept = layer.written.speculation.acceptance == root.layer.written.speculation.acceptance;
         check_values(layer, !kept, &mut found);
+        // What follows from such a fault is not told.
+        if found.has_errors() {
+            return Err(reason(found));
+        }
         let mut names = Names::new(family.library);
         let mut resolver =
             Resolver { names: &mut names, library: family.library, notes: Vec::new(), found: &mut found };

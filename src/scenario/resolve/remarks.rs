@@ -10,7 +10,8 @@ use crate::scenario::written::MethodWord;
 /// Keys that another verb answers.
 pub(super) fn unused_keys(layer: &Layer, path: &str) -> Option<String> {
     let value = &layer.tree.at("sweep")?.content;
-    (*value != Content::Null).then(|| format!("`sweep` is not used here: `specplan sweep {path}` computes it"))
+    (*value != Content::Null)
+        .then(|| format!("`sweep` is not used here: `specplan sweep {path}` computes it"))
 }
 
 /// Keys that only a prediction uses, of a scenario whose observed numbers answer alone.
