@@ -165,6 +165,9 @@ fn finish(args: &SweepArgs, plan: &Plan, done: &Done, output: &mut Output) -> Re
         say(&format!("stopped after {points} of {all} points"));
         return Err(Failure::Interrupted);
     }
+    if let Some(note) = mixed(plan, summary).filter(|_| !args.out.quiet) {
+        say(&format!("note: {note}"));
+    }
     if let (Some((reason, ..)), false) = (summary.reasons.first(), args.out.quiet) {
         say(&format!("{} of {points} points have no answer; the first: {reason}", summary.failed));
     }
@@ -175,6 +178,21 @@ fn finish(args: &SweepArgs, plan: &Plan, done: &Done, output: &mut Output) -> Re
         }
     }
     Ok(())
+}
+
+/// That some points keep what was observed and the others replace a part of it: the gap between model and observation
+/// then lies between them.
+fn mixed(plan: &Plan, summary: &Summary) -> Option<String> {
+    let stated = &plan.family.base()?.common().stated;
+    let passes = stated.baseline.observed.is_some() || stated.verify.observed.is_some();
+    let observed = passes || stated.observed_throughput.is_some() || stated.observed_draft.is_some();
+    let (kept, replaced) = (summary.kept, summary.answered - summary.kept);
+    (observed && kept > 0 && replaced > 0).then(|| {
+        format!(
+            "{kept} points keep all that was observed, and {replaced} predict parts of it (column predicted_parts): the gap \
+             between observation and model lies between them; `--unset` what was observed for the model alone"
+        )
+    })
 }
 
 /// The scenario and the grid in words.

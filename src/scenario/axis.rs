@@ -90,8 +90,9 @@ pub fn dimensions(arguments: &[String], listed: Option<&Node>) -> Result<Vec<Dim
         let place = Place::new(&source, range);
         let before: Vec<&str> = all.iter().flat_map(|d| &d.axes).map(|axis| axis.key.as_str()).collect();
         for (at, axis) in dimension.axes.iter().enumerate() {
-            let others = before.iter().copied().chain(dimension.axes[..at].iter().map(|a| a.key.as_str()));
-            if let Some(fault) = others.filter_map(|other| clash(&axis.key, other, &place)).next() {
+            let mut others =
+                before.iter().copied().chain(dimension.axes[..at].iter().map(|a| a.key.as_str()));
+            if let Some(fault) = others.find_map(|other| clash(&axis.key, other, &place)) {
                 found.push(fault);
             }
         }

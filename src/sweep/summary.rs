@@ -64,6 +64,8 @@ pub struct Summary {
     pub ties: u64,
     /// Points with a speedup above 1, whatever its range.
     pub faster: u64,
+    /// Points of which no part had to be predicted because an input of it changed.
+    pub kept: u64,
     /// Highest speedup.
     pub best: Option<Extreme>,
     /// Lowest speedup.
@@ -102,6 +104,7 @@ impl Summary {
             loses: 0,
             ties: 0,
             faster: 0,
+            kept: 0,
             best: None,
             worst: None,
             fastest: None,
@@ -126,9 +129,15 @@ impl Summary {
         }
     }
 
-    fn add_answer(&mut self, index: u64, place: &[usize], Digest { verdict, speedup, fastest }: Digest) {
+    fn add_answer(
+        &mut self,
+        index: u64,
+        place: &[usize],
+        Digest { verdict, speedup, fastest, kept }: Digest,
+    ) {
         self.answered += 1;
         self.faster += u64::from(speedup > 1.0);
+        self.kept += u64::from(kept);
         *match verdict {
             Verdict::Wins => &mut self.wins,
             Verdict::Loses => &mut self.loses,
@@ -209,6 +218,7 @@ pub(super) struct Digest {
     verdict: Verdict,
     speedup: f64,
     fastest: f64,
+    kept: bool,
 }
 
 impl Digest {
@@ -219,6 +229,7 @@ impl Digest {
             verdict: parts.verdict(),
             speedup: parts.speedup_value(),
             fastest: parts.throughput().value.get().max(without.get()),
+            kept: outcome.predicted.is_empty(),
         }
     }
 }

@@ -83,9 +83,9 @@ fn points(axes: &[&str]) -> Vec<Vec<String>> {
 #[track_caller]
 fn compare(file: &str, axes: &[&str], set: &[&str], unset: &[&str]) -> usize {
     let mut args = vec![file, "-q", "-f", "json"];
-    axes.iter().for_each(|axis| args.extend(["--vary", axis]));
-    set.iter().for_each(|set| args.extend(["--set", set]));
-    unset.iter().for_each(|key| args.extend(["--unset", key]));
+    args.extend(axes.iter().flat_map(|axis| ["--vary", axis]));
+    args.extend(set.iter().flat_map(|set| ["--set", set]));
+    args.extend(unset.iter().flat_map(|key| ["--unset", key]));
     let names: Vec<&str> = SAME.iter().map(|(name, _)| *name).chain(["verdict", "predicted_parts"]).collect();
     let names = names.join(",");
     args.extend(["--metrics", &names]);

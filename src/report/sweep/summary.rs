@@ -28,13 +28,14 @@ pub fn sweep_text(
     let mut out = String::new();
     for block in blocks {
         match block {
-            Block::Words(words) => out.push_str(&format!("{words}\n")),
+            Block::Words(words) => out.push_str(&(words + "\n")),
             Block::Rows { aligns, rows } => {
                 let mut table = Table::new(&aligns, Overflow::Elide);
                 for row in rows {
                     table.row(row.into_iter().map(Cell::from));
                 }
-                out.push_str(&format!("\n{}", table.render(style.width, style.color)));
+                out.push('\n');
+                out.push_str(&table.render(style.width, style.color));
             }
         }
     }
@@ -52,17 +53,9 @@ pub fn sweep_markdown(
     let mut out = String::new();
     for block in blocks(grid, metrics, rows, summary, setup) {
         match block {
-            Block::Words(words) => out.push_str(&format!("{words}\n\n")),
+            Block::Words(words) => out.push_str(&(words + "\n\n")),
             Block::Rows { aligns, rows } => {
-                for (number, row) in rows.iter().enumerate() {
-                    let cells: Vec<String> = row.iter().map(|cell| cell.trim().replace('|', "\\|")).collect();
-                    out.push_str(&format!("| {} |\n", cells.join(" | ")));
-                    if number == 0 {
-                        let rule = |align: &Align| if *align == Align::Right { "---:" } else { "---" };
-                        let rules: Vec<_> = aligns.iter().map(rule).collect();
-                        out.push_str(&format!("| {} |\n", rules.join(" | ")));
-                    }
-                }
+                out.push_str(&pipes(&aligns, &rows));
                 out.push('\n');
             }
         }
@@ -70,6 +63,18 @@ pub fn sweep_markdown(
     out.truncate(out.trim_end().len());
     out.push('\n');
     out
+}
+
+/// A table with `|` between its cells.
+fn pipes(aligns: &[Align], rows: &[Vec<String>]) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let rule = |align: &Align| if *align == Align::Right { "---:" } else { "---" }.to_owned();
+    let mut lines: Vec<String> = rows
+        .iter()
+        .map(|row| line(row.iter().map(|cell| cell.trim().replace('|', "\\|")).collect()))
+        .collect();
+    lines.insert(1.min(lines.len()), line(aligns.iter().map(rule).collect()));
+    lines.concat()
 }
 
 /// A sentence, or a table whose first row is the heading.
@@ -169,6 +174,10 @@ fn words_of(name: &str) -> String {
 fn extremes(grid: &Grid, summary: &Summary) -> Vec<Block> {
     let Summary { best, worst, fastest, .. } = summary;
     let (Some(best), Some(worst)) = (best, worst) else { return Vec::new() };
+    // Rounding alone makes no best point.
+    if best.value - worst.value <= 1e-9 * best.value.abs() {
+        return vec![Block::Words(format!("\nThe speedup is {} at every point.", times(best.value)))];
+    }
     let mut rows = vec![
         vec![String::new(), String::new(), "at".to_owned()],
         vec!["Highest speedup".to_owned(), times(best.value), point(grid, best.index)],

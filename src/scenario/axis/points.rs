@@ -34,7 +34,7 @@ pub struct Points {
 #[derive(Debug, Clone)]
 enum Values {
     List(Vec<Point>),
-    Whole(Vec<u64>),
+    Whole { list: Vec<u64>, logarithmic: bool },
     Range { low: f64, high: f64, points: usize, logarithmic: bool },
 }
 
@@ -59,21 +59,29 @@ impl Points {
     pub fn count(&self) -> usize {
         match &self.values {
             Values::List(list) => list.len(),
-            Values::Whole(list) => list.len(),
+            Values::Whole { list, .. } => list.len(),
             Values::Range { points, .. } => *points,
         }
     }
 
     /// Whether the steps have equal ratios, for the axis of a plot.
     pub fn is_logarithmic(&self) -> bool {
-        matches!(self.values, Values::Range { logarithmic: true, .. })
+        matches!(
+            self.values,
+            Values::Range { logarithmic: true, .. } | Values::Whole { logarithmic: true, .. }
+        )
+    }
+
+    /// Whether they were listed one by one.
+    pub const fn is_list(&self) -> bool {
+        matches!(self.values, Values::List(_))
     }
 
     /// What `--set` would be given.
     pub fn text(&self, index: usize) -> Cow<'_, str> {
         match (&self.values, self.unit) {
             (Values::List(list), _) => Cow::Borrowed(&list[index].text),
-            (Values::Whole(list), _) => Cow::Owned(list[index].to_string()),
+            (Values::Whole { list, .. }, _) => Cow::Owned(list[index].to_string()),
             (Values::Range { .. }, Some(unit)) => Cow::Owned(format!("{} {unit}", self.number(index))),
             (Values::Range { .. }, None) => Cow::Owned(self.number(index).to_string()),
         }
@@ -83,7 +91,7 @@ impl Points {
     pub fn json(&self, index: usize) -> Cow<'_, Value> {
         match (&self.values, self.unit) {
             (Values::List(list), _) => Cow::Borrowed(&list[index].json),
-            (Values::Whole(list), _) => Cow::Owned(Value::from(list[index])),
+            (Values::Whole { list, .. }, _) => Cow::Owned(Value::from(list[index])),
             (Values::Range { .. }, Some(_)) => Cow::Owned(Value::String(self.text(index).into_owned())),
             (Values::Range { .. }, None) => {
                 Cow::Owned(Number::from_f64(self.number(index)).map_or(Value::Null, Value::Number))
@@ -98,7 +106,7 @@ impl Points {
                 Point { number: Some(number), .. } => Shown::Number(*number),
                 Point { text, json, .. } => Shown::Other(text, json),
             },
-            Values::Whole(list) => Shown::Number(list[index] as f64),
+            Values::Whole { list, .. } => Shown::Number(list[index] as f64),
             Values::Range { .. } => Shown::Number(self.number(index)),
         }
     }
@@ -222,7 +230,7 @@ fn in_range(key: &str, ends: [&String; 2], points: usize, logarithmic: bool) -> 
     let mut list: Vec<u64> =
         (0..points).map(|i| between(low, high, logarithmic, share(i)).round() as u64).collect();
     list.dedup();
-    Ok((Values::Whole(list), None))
+    Ok((Values::Whole { list, logarithmic }, None))
 }
 
 #[cfg(test)]
