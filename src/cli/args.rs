@@ -179,7 +179,7 @@ pub(super) struct SimulateArgs {
     pub(super) out: OutputArgs,
 }
 
-/// Answer a scenario over a grid of values of its keys
+/// Answer a scenario over a grid of values of its keys: a summary as text, a row per point as CSV or as JSON lines
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -15,6 +15,7 @@ use crate::sweep::{
     DEFAULT_METRICS, Grid, Kept, METRICS, MOST_POINTS, Metric, Outcome, Plan, Row, Shard, Solver, Summary,
     fingerprint, metrics, run as sweep,
 };
+use crate::units::significant;
 
 /// Rows that the text shows one by one.
 const SHOWN: u64 = 40;
@@ -169,7 +170,8 @@ fn finish(args: &SweepArgs, plan: &Plan, done: &Done, output: &mut Output) -> Re
         say(&format!("note: {note}"));
     }
     if let (Some((reason, ..)), false) = (summary.reasons.first(), args.out.quiet) {
-        say(&format!("{} of {points} points have no answer; the first: {reason}", summary.failed));
+        let (failed, points) = (grouped(summary.failed), grouped(points));
+        say(&format!("{failed} of {points} points have no answer; the first: {reason}"));
     }
     let Some(folder) = &args.plots else { return Ok(()) };
     for plot in sweep_plots::write(folder, plan.grid, summary, &setup)? {
@@ -188,20 +190,26 @@ fn mixed(plan: &Plan, summary: &Summary) -> Option<String> {
     let observed = passes || stated.observed_throughput.is_some() || stated.observed_draft.is_some();
     let (kept, replaced) = (summary.kept, summary.answered - summary.kept);
     (observed && kept > 0 && replaced > 0).then(|| {
+        let points = if kept == 1 { "1 point keeps".to_owned() } else { format!("{} points keep", grouped(kept)) };
         format!(
-            "{kept} points keep all that was observed, and {replaced} predict parts of it (column predicted_parts): the gap \
-             between observation and model lies between them; `--unset` what was observed for the model alone"
+            "{points} all that was observed, and at {} parts of it are predicted (column predicted_parts): the gap between \
+             observation and model lies between them; `--unset` what was observed for the model alone",
+            grouped(replaced)
         )
     })
+}
+
+/// `54,481`.
+fn grouped(number: u64) -> String {
+    significant(number as f64, number.max(1).ilog10() as usize + 1)
 }
 
 /// The scenario and the grid in words.
 fn describe(plan: &Plan) -> String {
     let base = plan.family.base().map_or_else(|| "observations vary".to_owned(), words::setup);
     let sizes: Vec<String> = plan.grid.sizes().iter().map(usize::to_string).collect();
-    let points = plan.grid.total();
-    let points =
-        if sizes.len() > 1 { format!("{} = {points}", sizes.join(" x ")) } else { points.to_string() };
+    let points = grouped(plan.grid.total());
+    let points = if sizes.len() > 1 { format!("{} = {points}", sizes.join(" x ")) } else { points };
     format!("{points} points around: {base}")
 }
 

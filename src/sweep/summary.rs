@@ -40,6 +40,8 @@ pub struct Crossings {
     pub lines: u64,
     /// Lines on which the speedup passes 1 somewhere.
     pub crossed: u64,
+    /// The least and the largest place on the dimension at which it has passed 1.
+    pub ends: Option<(usize, usize)>,
     /// On the first [`Crossings::SHOWN`] of these: the place before, the place after, and whether speculation is faster after.
     pub turns: Vec<(u64, u64, bool)>,
 }
@@ -190,16 +192,25 @@ impl Summary {
             return None;
         }
         let (stride, size) = (grid.stride(dimension), grid.sizes()[dimension] as u64);
-        let mut found = Crossings { lines: grid.total() / size.max(1), crossed: 0, turns: Vec::new() };
+        let mut found =
+            Crossings { lines: grid.total() / size.max(1), crossed: 0, ends: None, turns: Vec::new() };
         let starts = (0..grid.total()).filter(|index| (index / stride).is_multiple_of(size));
         for start in starts {
             let line = (0..size).map(|step| start + step * stride);
             let known: Vec<u64> = line.filter(|index| self.speedups[*index as usize].is_finite()).collect();
             let faster = |index: u64| self.speedups[index as usize] >= 1.0;
-            let mut turns = known.windows(2).filter(|pair| faster(pair[0]) != faster(pair[1])).peekable();
-            found.crossed += u64::from(turns.peek().is_some());
-            let room = Crossings::SHOWN.saturating_sub(found.turns.len());
-            found.turns.extend(turns.take(room).map(|pair| (pair[0], pair[1], faster(pair[1]))));
+            let turns = known.windows(2).filter(|pair| faster(pair[0]) != faster(pair[1]));
+            let mut crossed = false;
+            for pair in turns {
+                crossed = true;
+                let at = ((pair[1] / stride) % size) as usize;
+                let (low, high) = found.ends.unwrap_or((at, at));
+                found.ends = Some((low.min(at), high.max(at)));
+                if found.turns.len() < Crossings::SHOWN {
+                    found.turns.push((pair[0], pair[1], faster(pair[1])));
+                }
+            }
+            found.crossed += u64::from(crossed);
         }
         Some(found)
     }

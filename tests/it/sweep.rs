@@ -417,7 +417,7 @@ fn the_summary_says_where_the_verdict_turns() {
     ];
     let out = answered(&[&[OBSERVED, "-q"], &axes[..]].concat());
     assert!(out.contains("of 1,581 points"), "{out}");
-    assert!(out.contains("Over speculation.verify.time the speedup passes 1 on"), "{out}");
+    assert!(out.contains("Over speculation.verify.time the speedup passes 1 for"), "{out}");
     let markdown = answered(&[&[OBSERVED, "-q", "-f", "markdown"], &axes[..]].concat());
     assert!(markdown.contains("| speculation.verify.time | faster at |"), "{markdown}");
 }

@@ -3,7 +3,7 @@
 use super::super::Style;
 use super::super::number::times;
 use super::super::table::{Align, Cell, Overflow, Table};
-use super::super::wrap::wrap;
+use super::super::wrap::{paragraph, wrap};
 use super::table::{axis_value, cell, point, short_keys};
 use crate::sweep::{Crossings, Grid, Kept, Marginal, Metric, Points, Shown, Summary};
 use crate::units::significant;
@@ -29,6 +29,7 @@ pub fn sweep_text(
     for block in blocks {
         match block {
             Block::Words(words) => out.push_str(&(words + "\n")),
+            Block::Lines(lines) => out.push_str(&["\n", &lines.join("\n"), "\n"].concat()),
             Block::Rows { aligns, rows } => {
                 let mut table = Table::new(&aligns, Overflow::Elide);
                 for row in rows {
@@ -53,7 +54,12 @@ pub fn sweep_markdown(
     let mut out = String::new();
     for block in blocks(grid, metrics, rows, summary, setup) {
         match block {
-            Block::Words(words) => out.push_str(&(words + "\n\n")),
+            Block::Words(words) => out.push_str(&(words.trim().replace('\n', " ") + "\n\n")),
+            Block::Lines(lines) => {
+                let item = |line: &String| line.split_whitespace().collect::<Vec<_>>().join(" ");
+                let items: Vec<String> = lines.iter().map(|line| format!("* {}\n", item(line))).collect();
+                out.push_str(&(items.concat() + "\n"));
+            }
             Block::Rows { aligns, rows } => {
                 out.push_str(&pipes(&aligns, &rows));
                 out.push('\n');
@@ -77,14 +83,16 @@ fn pipes(aligns: &[Align], rows: &[Vec<String>]) -> String {
     lines.concat()
 }
 
-/// A sentence, or a table whose first row is the heading.
+/// A sentence, lines, or a table whose first row is the heading.
 enum Block {
     Words(String),
+    Lines(Vec<String>),
     Rows { aligns: Vec<Align>, rows: Vec<Vec<String>> },
 }
 
 fn blocks(grid: &Grid, metrics: &[&Metric], rows: &[Kept], summary: &Summary, setup: &str) -> Vec<Block> {
-    let mut all = vec![Block::Words(verdict(summary)), Block::Words(setup.to_owned())];
+    let lines = |words: &str| Block::Words(wrap(words, WIDTH).join("\n"));
+    let mut all = vec![lines(&verdict(summary)), lines(setup)];
     if rows.len() as u64 == summary.points() {
         all.extend(every_row(grid, metrics, rows));
     }
@@ -95,7 +103,8 @@ fn blocks(grid: &Grid, metrics: &[&Metric], rows: &[Kept], summary: &Summary, se
             all.push(marginal_table(grid, number, marginals));
         }
         if let Some(turns) = turns {
-            all.extend(crossing_words(grid, number, &turns).map(Block::Words));
+            let words = crossing_words(grid, number, &turns);
+            all.extend(words.map(|words| Block::Words(format!("\n{}", wrap(&words, WIDTH).join("\n")))));
         }
     }
     all.extend(failures(grid, summary));
@@ -118,10 +127,7 @@ fn verdict(summary: &Summary) -> String {
 
 /// `100,000`.
 fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().map(|g| str::from_utf8(g).expect("digits")).collect();
-    groups.join(",")
+    significant(number as f64, number.max(1).ilog10() as usize + 1)
 }
 
 /// A row of values for each point. Columns at the right that have no room are left out, and named below.
@@ -178,16 +184,19 @@ fn extremes(grid: &Grid, summary: &Summary) -> Vec<Block> {
     if best.value - worst.value <= 1e-9 * best.value.abs() {
         return vec![Block::Words(format!("\nThe speedup is {} at every point.", times(best.value)))];
     }
-    let mut rows = vec![
-        vec![String::new(), String::new(), "at".to_owned()],
-        vec!["Highest speedup".to_owned(), times(best.value), point(grid, best.index)],
-        vec!["Lowest speedup".to_owned(), times(worst.value), point(grid, worst.index)],
+    let told = |what: &str, value: String, index: u64| {
+        let first = format!("{what:<24}{value:>12}   at ");
+        paragraph(&point(grid, index), &first, &" ".repeat(42), WIDTH).trim_end().to_owned()
+    };
+    let mut lines = vec![
+        told("Highest speedup", times(best.value), best.index),
+        told("Lowest speedup", times(worst.value), worst.index),
     ];
     if let Some(fastest) = fastest {
         let rate = format!("{} tok/s", significant(fastest.value, 3));
-        rows.push(vec!["Most tokens, either way".to_owned(), rate, point(grid, fastest.index)]);
+        lines.push(told("Most tokens, either way", rate, fastest.index));
     }
-    vec![Block::Rows { aligns: vec![Align::Left, Align::Right, Align::Left], rows }]
+    vec![Block::Lines(lines)]
 }
 
 fn marginal_table(grid: &Grid, number: usize, marginals: &[Marginal]) -> Block {
@@ -231,55 +240,36 @@ fn crossing_words(grid: &Grid, number: usize, found: &Crossings) -> Option<Strin
         joined(grid, number, place[number])
     };
     if found.lines == 1 {
-        let turns: Vec<String> = found
-            .turns
-            .iter()
-            .take(TURNS)
-            .map(|(before, after, pays)| {
-                let what = if *pays { "starts to pay" } else { "stops paying" };
-                format!("{what} between {} and {}", value(*before), value(*after))
-            })
-            .collect();
+        let turn = |(before, after, pays): &(u64, u64, bool)| {
+            let what = if *pays { "starts to pay" } else { "stops paying" };
+            format!("{what} between {} and {}", value(*before), value(*after))
+        };
+        let turns: Vec<String> = found.turns.iter().take(TURNS).map(turn).collect();
         return Some(match turns.as_slice() {
-            [] => format!("\nOver {key} the speedup does not pass 1."),
-            turns => format!("\nOver {key} speculation {}.", turns.join(", ")),
+            [] => format!("Over {key} the speedup does not pass 1."),
+            turns => format!("Over {key} speculation {}.", turns.join(", ")),
         });
     }
     let (crossed, lines) = (count(found.crossed), count(found.lines));
-    let places: Vec<u64> = found.turns.iter().map(|turn| turn.1).collect();
-    let ends = places
-        .iter()
-        .min_by_key(|index| at(grid, **index, number))
-        .zip(places.iter().max_by_key(|index| at(grid, **index, number)));
-    Some(match ends {
-        None => format!("\nOver {key} the speedup passes 1 on none of {lines} lines."),
-        Some((low, high)) if found.turns.len() < Crossings::SHOWN => {
-            let (low, high) = (value(*low), value(*high));
+    Some(match found.ends {
+        None => format!("Over {key} the speedup passes 1 for none of {lines} values of the rest."),
+        Some((low, high)) => {
+            let (low, high) = (joined(grid, number, low), joined(grid, number, high));
             let ends = if low == high { format!("at {low}") } else { format!("from {low} to {high}") };
-            format!("\nOver {key} the speedup passes 1 on {crossed} of {lines} lines, {ends}.")
+            format!("Over {key} the speedup passes 1 for {crossed} of {lines} values of the rest, {ends}.")
         }
-        Some(_) => format!("\nOver {key} the speedup passes 1 on {crossed} of {lines} lines."),
     })
-}
-
-fn at(grid: &Grid, index: u64, dimension: usize) -> usize {
-    let mut place = Vec::new();
-    grid.place(index, &mut place);
-    place[dimension]
 }
 
 fn ordered(axis: &Points) -> bool {
     axis.count() > 1 && (0..axis.count()).all(|at| matches!(axis.shown(at), Shown::Number(_)))
 }
 
-fn failures(grid: &Grid, summary: &Summary) -> Vec<Block> {
-    if summary.failed == 0 {
-        return Vec::new();
-    }
-    let mut rows =
-        vec![vec!["No answer at".to_owned(), "because, at the first of them".to_owned(), String::new()]];
-    for (reason, first, points) in &summary.reasons {
-        rows.push(vec![count(*points), point(grid, *first), reason.clone()]);
-    }
-    vec![Block::Rows { aligns: vec![Align::Right, Align::Left, Align::Left], rows }]
+fn failures(grid: &Grid, summary: &Summary) -> Option<Block> {
+    let told = |(reason, first, points): &(String, u64, u64)| {
+        let points = if *points == 1 { "1 point".to_owned() } else { format!("{} points", count(*points)) };
+        let whole = format!("No answer at {points}, the first at {}: {reason}", point(grid, *first));
+        paragraph(&whole, "", "  ", WIDTH).trim_end().to_owned()
+    };
+    (summary.failed > 0).then(|| Block::Lines(summary.reasons.iter().map(told).collect()))
 }
