@@ -27,4 +27,4 @@ pub use merge::{MergeError, Part, check_parts, read_part};
 pub use metric::{DEFAULT_METRICS, METRICS, Metric, Outcome, Value, metrics};
 pub use run::{Batch, Kept, Plan, Row, Solver, run};
 pub use shard::{Shard, ShardError};
-pub use summary::{Crossings, Extreme, Marginal, Summary};
+pub use summary::{Crossings, Extreme, MOST_KEPT, Marginal, Summary};

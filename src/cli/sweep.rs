@@ -44,6 +44,9 @@ pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let grid = Grid::new(listed)
         .ok_or_else(|| Failure::Input(format!("the axes make more than {MOST_POINTS} points")))?;
     family.vary(grid.axes().map(|(_, axis)| axis.key.as_str())).map_err(faults)?;
+    if let Some(folder) = &args.plots {
+        sweep_plots::prepare(folder, &grid)?;
+    }
     let mut output = Output::open(&args.out, std::slice::from_ref(path))?;
     if !args.out.quiet {
         notes(args, &family, &grid);

@@ -5,12 +5,24 @@ use std::path::Path;
 use super::exit::Failure;
 use super::plots::save;
 use crate::report::plot::{self, SweepAxis, SweepCurve, SweepCurves, SweepMap};
-use crate::sweep::{Grid, Points, Shown, Summary};
+use crate::sweep::{Grid, MOST_KEPT, Points, Shown, Summary};
 
 /// Curves in one figure: as many as there are colours.
 const CURVES: usize = 6;
 /// Values along each axis from which a map shows more than curves.
 const MAPPED: usize = 5;
+
+/// Makes the folder, where the grid can be drawn.
+pub(super) fn prepare(folder: &Path, grid: &Grid) -> Result<(), Failure> {
+    if grid.total() > MOST_KEPT || grid.dimensions().len() > 2 {
+        let (axes, points) = (grid.dimensions().len(), grid.total());
+        return Err(Failure::Input(format!(
+            "--plots draws one or two axes and up to {MOST_KEPT} points, not {axes} axes and {points} points: fix keys with --set"
+        )));
+    }
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::Input(format!("cannot make {}: {error}", folder.display())))
+}
 
 /// Draws the speedup over one dimension or two: curves where one of them has few values, a map where both have several.
 pub(super) fn write(
@@ -19,12 +31,6 @@ pub(super) fn write(
     summary: &Summary,
     setup: &str,
 ) -> Result<Vec<String>, Failure> {
-    if summary.speedups.len() as u64 != grid.total() || grid.dimensions().len() > 2 {
-        let why = "--plots draws one or two axes, up to 2,000,000 points: fix the others with --set";
-        return Err(Failure::Input(why.to_owned()));
-    }
-    std::fs::create_dir_all(folder)
-        .map_err(|error| Failure::Input(format!("cannot make {}: {error}", folder.display())))?;
     let mut written = Vec::new();
     let mut draw = |name: &str, svg: String| -> Result<(), Failure> {
         written.extend(save(&folder.join(name), &svg)?);

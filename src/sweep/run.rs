@@ -12,9 +12,9 @@ use super::summary::{Digest, Summary};
 use crate::scenario::{Branch, Family, Setup, Worker};
 
 /// Rows of a chunk: one task of a thread.
-const CHUNK: u64 = 256;
-/// Chunks that are computed before their rows are handed on: what bounds the memory.
-const WINDOW: u64 = 64;
+const CHUNK: u64 = 128;
+/// Chunks for each thread that are computed before their rows are handed on: what bounds the memory.
+const WINDOW: u64 = 16;
 /// Combinations of values that need the tree, kept for the next points.
 const BRANCHES: usize = 1024;
 
@@ -91,8 +91,9 @@ pub fn run<S: Solver>(
     let mut summary = Summary::new(plan.grid);
     let mut kept = Vec::new();
     let mut next = plan.points.start;
+    let chunks = WINDOW * rayon::current_num_threads() as u64;
     while next < plan.points.end {
-        let window: Vec<Range<u64>> = (0..WINDOW)
+        let window: Vec<Range<u64>> = (0..chunks)
             .map(|chunk| next + chunk * CHUNK)
             .take_while(|start| *start < plan.points.end)
             .map(|start| start..(start + CHUNK).min(plan.points.end))

@@ -5,7 +5,7 @@ use super::metric::Outcome;
 use crate::analytic::Verdict;
 
 /// Speedups that are kept for crossings and plots: 16 MB.
-pub(super) const MOST_KEPT: u64 = 2_000_000;
+pub const MOST_KEPT: u64 = 2_000_000;
 
 /// A point that stands out.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -354,6 +354,53 @@ fn a_scheduler_tells_the_shard() {
 // ------------------------------------------------------------------------------------------ words and faults
 
 #[test]
+fn one_axis_makes_a_curve_and_two_make_curves_or_a_map() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (time, rate) = ("speculation.verify.time=10 ms..40 ms:12", "speculation.acceptance.rate=0.1..0.9:9");
+    let word = "name=one,two";
+    for (axes, files) in [
+        (vec![time], vec!["sweep"]),
+        (vec![time, rate], vec!["sweep-map"]),
+        (vec![time, word], vec!["sweep"]),
+        (vec!["speculation.host.time=1 ms..5 ms:5", rate], vec!["sweep", "sweep-map"]),
+    ] {
+        let out = path(&axes.concat().replace(['/', ' '], "-"));
+        let mut args = vec![OBSERVED, "-q", "--plots", &out];
+        args.extend(axes.iter().flat_map(|axis| ["--vary", axis]));
+        answered(&args);
+        let mut written: Vec<String> = std::fs::read_dir(&out)
+            .expect("the folder")
+            .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
+            .collect();
+        written.sort();
+        let expected: Vec<String> =
+            files.iter().flat_map(|name| [format!("{name}.png"), format!("{name}.svg")]).collect();
+        assert_eq!(written, expected, "{axes:?}");
+        let svg = std::fs::read_to_string(format!("{out}/{}.svg", files[0])).expect("a figure");
+        assert!(svg.contains("verify.time") || svg.contains("host.time"), "{axes:?}");
+    }
+    let three = ["--vary", time, "--vary", rate, "--vary", word];
+    let output = sweep(&[&[OBSERVED, "--plots", &path("three")], &three[..]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        output.stdout.is_empty() && text(&output.stderr).contains("not 3 axes"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn the_how_to_lists_every_column() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/how-to/sweep.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    for metric in specplan::sweep::METRICS {
+        let row = format!("| `{}` | {} |", metric.name, metric.meaning);
+        assert!(page.contains(&row), "docs/how-to/sweep.md lacks {row}");
+    }
+}
+
+#[test]
 fn faults_of_the_command_line_are_told_before_anything_is_computed() {
     for (args, why) in [
         (vec![], "nothing to vary"),

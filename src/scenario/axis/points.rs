@@ -200,7 +200,8 @@ fn point(key: &str, text: &str) -> Point {
     let json = node
         .zip(at(key))
         .and_then(|(node, field)| check_value(&node, field, key, &whole, &mut Diagnostics::default()));
-    Point { text: text.to_owned(), json: json.unwrap_or(Value::Null), number: None }
+    // A row of a table is one line.
+    Point { text: text.replace(['\n', '\r'], " "), json: json.unwrap_or(Value::Null), number: None }
 }
 
 fn in_range(key: &str, ends: [&String; 2], points: usize, logarithmic: bool) -> Result<InUnit, String> {
@@ -222,6 +223,9 @@ fn in_range(key: &str, ends: [&String; 2], points: usize, logarithmic: bool) -> 
     };
     if logarithmic && (low <= 0.0 || high <= 0.0) {
         return Err("equal ratios need positive ends".to_owned());
+    }
+    if whole && (low < 0.0 || high < 0.0) {
+        return Err("whole numbers of a range begin at 0".to_owned());
     }
     if !whole {
         return Ok((Values::Range { low, high, points, logarithmic }, unit));

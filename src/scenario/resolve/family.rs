@@ -271,5 +271,6 @@ fn reason(found: Diagnostics) -> String {
         0 => String::new(),
         count => format!(" (and {count} more)"),
     };
-    format!("{code}{}{more}", first.title)
+    // A row of a table is one line.
+    format!("{code}{}{more}", first.title.replace(['\n', '\r'], " "))
 }
