@@ -374,8 +374,9 @@ fn one_axis_makes_a_curve_and_two_make_curves_or_a_map() {
             .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
             .collect();
         written.sort();
-        let expected: Vec<String> =
+        let mut expected: Vec<String> =
             files.iter().flat_map(|name| [format!("{name}.png"), format!("{name}.svg")]).collect();
+        expected.sort();
         assert_eq!(written, expected, "{axes:?}");
         let svg = std::fs::read_to_string(format!("{out}/{}.svg", files[0])).expect("a figure");
         assert!(svg.contains("verify.time") || svg.contains("host.time"), "{axes:?}");
