@@ -24,6 +24,9 @@ mod run;
 mod schema;
 mod simulate;
 mod simulate_plots;
+mod sweep;
+mod sweep_merge;
+mod sweep_plots;
 mod tune;
 mod tune_plots;
 mod validate;
@@ -49,6 +52,7 @@ pub fn main() -> ExitCode {
     let done = match cli.verb {
         Verb::Run(args) => run::run(&args),
         Verb::Simulate(args) => simulate::run(&args),
+        Verb::Sweep(args) => sweep::run(&args),
         Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Tune(args) => tune::run(&args),
         Verb::Validate(args) => validate::run(&args),

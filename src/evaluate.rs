@@ -21,7 +21,7 @@ mod study;
 mod variant;
 mod variation;
 
-pub use answer::{answer, evaluate, uncertainty};
+pub use answer::{Variation, answer, evaluate, uncertainty, variation};
 pub use known::{Known, KnownAllreduce};
 pub use passes::{cycle, prefill, shape};
 pub use scan::over_batch;

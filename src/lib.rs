@@ -32,6 +32,7 @@ pub mod serving;
 pub mod simulation;
 pub mod sourced;
 pub mod speculation;
+pub mod sweep;
 pub mod tune;
 pub mod uncertainty;
 pub mod units;

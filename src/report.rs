@@ -18,6 +18,7 @@ mod png;
 mod rows;
 mod simulation;
 mod surely;
+mod sweep;
 mod table;
 mod text;
 mod tune;
@@ -36,6 +37,10 @@ pub use png::{PngError, png};
 pub use simulation::{
     SIMULATION_SCHEMA_VERSION, machine_csv, machine_json, machine_markdown, machine_text, served_words,
     serving_csv, serving_json, serving_markdown, serving_text,
+};
+pub use sweep::{
+    sweep_columns, sweep_csv_header, sweep_csv_row, sweep_json_row, sweep_markdown, sweep_shard_line,
+    sweep_text,
 };
 pub use text::text;
 pub use tune::{TUNE_SCHEMA_VERSION, tune_csv, tune_json, tune_markdown, tune_text};

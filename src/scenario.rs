@@ -10,6 +10,7 @@
 
 mod axis;
 mod check;
+mod direct;
 mod keys;
 mod kind;
 pub mod layer;
@@ -23,13 +24,14 @@ pub mod tree;
 mod vary;
 pub mod written;
 
-pub use axis::{Axis, AxisValues};
+pub use axis::{Axis, AxisValues, Dimension, Points, Shown, dimensions};
+pub use direct::Direct;
 pub use keys::{KeyDoc, key_doc, key_docs};
 pub use kind::FileKind;
 pub use library::{Builtin, Library};
 pub use load::{Scenario, Variation, load, load_with};
 pub use overrides::Overrides;
-pub use resolve::{Loaded, open, resolve};
+pub use resolve::{Branch, Family, Loaded, Worker, open, resolve};
 pub use schema::json_schema;
 pub use setup::{
     Common, Evidence, Method, ModelledSetup, ObservedAllreduce, ObservedSetup, PassSettings, Setup, Stated,

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Verbs in their groups, as the help lists them; a test holds that each verb stands in exactly one.
 pub(super) const GROUPS: &[(&str, &[&str])] = &[
-    ("Ask", &["run", "simulate", "tune"]),
+    ("Ask", &["run", "simulate", "sweep", "tune"]),
     ("Measure", &["calibrate", "validate"]),
     ("Files", &["check", "explain", "schema", "completions"]),
 ];
@@ -19,6 +19,7 @@ Usage: specplan <VERB> [OPTIONS]
 Ask:
   run          does speculation pay here, why, and what would have to change
   simulate     the same with skew, contention, queues and bursts
+  sweep        the answer over a grid of values of any keys
   tune         the best setting at each batch size, and the lines to paste
 Measure:
   calibrate    measure the GPUs of this host and write a calibration
@@ -53,6 +54,8 @@ pub(super) enum Verb {
     Run(RunArgs),
     #[command(hide = true)]
     Simulate(SimulateArgs),
+    #[command(hide = true)]
+    Sweep(SweepArgs),
     #[command(hide = true)]
     Calibrate(CalibrateArgs),
     #[command(hide = true)]
@@ -233,6 +236,49 @@ pub(super) struct TuneArgs {
     #[arg(long, value_name = "RATE")]
     pub(super) load: Option<String>,
     /// Draw the plots into this folder, as SVG and PNG
+    #[arg(long, value_name = "DIR")]
+    pub(super) plots: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) out: OutputArgs,
+}
+
+/// Answer a scenario over a grid of values of its keys: a summary as text, a row per point as CSV or as JSON lines
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  specplan sweep my.yaml --vary workload.batch=1,4,16,64
+  specplan sweep my.yaml --vary 'speculation.verify.time=10 ms..40 ms:31' --plots out/
+  specplan sweep my.yaml --vary workload.batch=1..256:9:log \\
+      --vary speculation.steps=1,2,3,5 -f csv -o sweep.csv     # crossed
+  specplan sweep my.yaml --vary 'hardware=rtx-pro-6000-x4,h200-x8 & parallel.tensor=4,8'
+      # value by value
+  specplan sweep my.yaml -f csv --shard 2/7 -o part-2.csv
+  specplan sweep --merge part-*.csv -o sweep.csv")]
+pub(super) struct SweepArgs {
+    /// Scenario file; `-` reads it from standard input
+    #[arg(value_name = "FILE", required_unless_present = "merge")]
+    pub(super) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) overrides: OverrideArgs,
+    /// Vary a key: `key=a,b,c`, `key=lo..hi:n`, `key=lo..hi:n:log` (repeatable: crossed; joined by ` & `: value by value);
+    /// left out: `sweep` of the scenario
+    #[arg(long = "vary", value_name = "AXIS")]
+    pub(super) vary: Vec<String>,
+    /// Columns, with commas between them
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(super) metrics: Vec<String>,
+    /// Threads; left out: one per core
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub(super) threads: Option<u16>,
+    /// Compute part i of n alone, for `--merge`; `auto` takes both from Slurm, `auto/n` the first also from Kubernetes or GNU
+    /// parallel
+    #[arg(long, value_name = "I/N")]
+    pub(super) shard: Option<String>,
+    /// Join files of shards to what the whole sweep would have written
+    #[arg(long, value_name = "FILE", num_args = 1..,
+        conflicts_with_all = ["file", "vary", "set", "unset", "metrics", "shard", "plots", "threads"])]
+    pub(super) merge: Vec<PathBuf>,
+    /// Draw the speedup over one or two axes into this folder, as SVG and PNG
     #[arg(long, value_name = "DIR")]
     pub(super) plots: Option<PathBuf>,
     #[command(flatten)]

@@ -54,27 +54,37 @@ impl Output {
 
     /// Writes the whole result.
     pub(super) fn write(&mut self, text: &str) -> Result<(), Failure> {
-        let failed = |path: &Path, error: io::Error| {
-            Failure::Input(format!("cannot write {}: {error}", path.display()))
-        };
+        self.append(text.as_bytes())?;
+        self.finish()
+    }
+
+    /// Writes a part of the result; [`Output::finish`] ends it.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         match &mut self.target {
-            Target::Stdout => {
-                let mut stdout = io::stdout().lock();
-                stdout.write_all(text.as_bytes())?;
-                stdout.flush()?;
-                Ok(())
-            }
-            Target::Stream(path, file) => {
-                file.write_all(text.as_bytes()).map_err(|error| failed(path, error))
-            }
-            Target::File { place, draft, file } => {
-                let mut open = file.take().expect("a result is written once");
-                open.write_all(text.as_bytes()).map_err(|error| failed(place, error))?;
-                drop(open);
-                std::fs::rename(&*draft, &*place).map_err(|error| failed(place, error))
+            Target::Stdout => Ok(io::stdout().lock().write_all(bytes)?),
+            Target::Stream(path, file) => file.write_all(bytes).map_err(|error| failed(path, &error)),
+            Target::File { place, file, .. } => {
+                let open = file.as_mut().expect("a result is ended once");
+                open.write_all(bytes).map_err(|error| failed(place, &error))
             }
         }
     }
+
+    /// Ends the result.
+    pub(super) fn finish(&mut self) -> Result<(), Failure> {
+        match &mut self.target {
+            Target::Stdout => Ok(io::stdout().lock().flush()?),
+            Target::Stream(..) => Ok(()),
+            Target::File { place, draft, file } => {
+                drop(file.take().expect("a result is ended once"));
+                std::fs::rename(&*draft, &*place).map_err(|error| failed(place, &error))
+            }
+        }
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> Failure {
+    Failure::Input(format!("cannot write {}: {error}", path.display()))
 }
 
 impl Drop for Output {

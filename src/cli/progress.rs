@@ -34,12 +34,7 @@ struct Shown {
 impl Progress {
     /// Begins to watch, and takes over Ctrl-C.
     pub(super) fn start(quiet: bool) -> Self {
-        // A handler that is there already does the same.
-        let _ = ctrlc::set_handler(|| {
-            if STOPPED.swap(true, Ordering::Relaxed) {
-                exit(130);
-            }
-        });
+        take_over();
         let shown = (io::stderr().is_terminal() && !quiet).then(|| {
             let bar = ProgressBar::with_draw_target(Some(STEPS as u64), ProgressDrawTarget::hidden());
             let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %  {eta} left");
@@ -58,6 +53,56 @@ impl Progress {
             shown.draw(stage, share);
         }
         if STOPPED.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Takes over Ctrl-C: the first is for [`stopped`] to tell, the second ends the program.
+fn take_over() {
+    // A handler that is there already does the same.
+    let _ = ctrlc::set_handler(|| {
+        if STOPPED.swap(true, Ordering::Relaxed) {
+            exit(130);
+        }
+    });
+}
+
+/// Points of a sweep: how many a second, and how long the rest takes.
+pub(super) struct Counting {
+    begun: Instant,
+    bar: Option<ProgressBar>,
+}
+
+impl Counting {
+    /// Begins to watch, and takes over Ctrl-C.
+    pub(super) fn start(total: u64, quiet: bool) -> Self {
+        take_over();
+        let bar = (io::stderr().is_terminal() && !quiet).then(|| {
+            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+            let style =
+                ProgressStyle::with_template("{pos} of {len} points {wide_bar} {per_sec:.0}, {eta} left");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        Self { begun: Instant::now(), bar }
+    }
+
+    /// Takes note of more points; whether to go on.
+    pub(super) fn add(&self, points: u64) -> ControlFlow<()> {
+        if let Some(bar) = &self.bar {
+            bar.inc(points);
+            if bar.is_hidden() && self.begun.elapsed() > SILENT {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+        }
+        if STOPPED.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
     }
 }
 

@@ -204,6 +204,7 @@ fn context(args: &TuneArgs, loaded: &Loaded) -> Context {
         calibration_name: words::calibration(setup),
         overrides: loaded.overrides.clone(),
         plots: Vec::new(),
+        uncertainty: None,
         setup_words: words,
     }
 }

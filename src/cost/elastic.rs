@@ -261,6 +261,7 @@ impl Elastic {
             time: Sourced { value: time, ..self.pass.time },
             device_time: device,
             issue_time: issue,
+            host_source: self.pass.host_source,
             allreduce: CollectiveTotal { total: allreduce, ..self.pass.allreduce },
         }
     }

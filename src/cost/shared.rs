@@ -85,6 +85,7 @@ mod tests {
             bound: Bound::Table,
             source: Source::Measured,
             extrapolated: false,
+            alone: false,
         })
     }
 

@@ -62,6 +62,24 @@ pub fn evaluate(setup: &Setup) -> (Known, Parts, BreakEvens) {
     (known, parts, break_evens)
 }
 
+/// A variation of a setup, as a sweep asks for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variation {
+    /// The parts.
+    pub known: Known,
+    /// `baseline`, `verify`, `draft and host`: those that are predicted because an input of theirs changed.
+    pub predicted: Vec<&'static str>,
+    /// Those that had to be and cannot: no hardware model is given.
+    pub unpredictable: Vec<&'static str>,
+}
+
+/// One evaluation of a sweep: the case of `setup`, a variation of `base_setup` whose case is `base`. It is the case that
+/// [`answer`] gives for the same overrides.
+pub fn variation(base_setup: &Setup, base: &Known, setup: &Setup) -> Variation {
+    let Varied { known, predicted, unpredictable } = vary(base_setup, base, setup);
+    Variation { known, predicted, unpredictable }
+}
+
 fn break_evens(setup: &Setup, parts: &Parts) -> BreakEvens {
     let mut result = parts.break_evens();
     if let Setup::Modelled(modelled) = setup {

@@ -1,12 +1,32 @@
-//! An axis of a sweep: `key=a,b,c`, `key=lo..hi:n` or `key=lo..hi:n:log`.
+//! An axis of a sweep: `key=a,b,c`, `key=lo..hi:n` or `key=lo..hi:n:log`; and axes that go together, joined by ` & `.
+
+mod points;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::check::check_dotted;
 use super::layer::Layer;
+use super::overrides::quoted;
+use super::tree::Node;
 use super::tree::{Content, parse_value};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, SourceText};
+
+pub use points::{Points, Shown};
+
+/// Axes that go together, value by value; mostly one.
+#[derive(Debug, Clone)]
+pub struct Dimension {
+    /// Their values, equally many.
+    pub axes: Vec<Points>,
+}
+
+impl Dimension {
+    /// How many values each axis has.
+    pub fn points(&self) -> usize {
+        self.axes.first().map_or(0, Points::count)
+    }
+}
 
 /// Values of one key, as written.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,17 +73,101 @@ impl Axis {
     }
 }
 
+/// The dimensions that arguments of `--vary` describe, or else those that a scenario lists under `sweep`.
+///
+/// # Errors
+/// What is wrong with them, each at its place.
+pub fn dimensions(arguments: &[String], listed: Option<&Node>) -> Result<Vec<Dimension>, Diagnostics> {
+    let mut found = Diagnostics::default();
+    let mut all: Vec<Dimension> = Vec::new();
+    let written: Vec<Written> = if arguments.is_empty() {
+        listed.map(in_list).unwrap_or_default()
+    } else {
+        arguments.iter().map(|argument| on_command_line(argument)).collect()
+    };
+    for (source, range) in written {
+        let Some(dimension) = zipped(&source, range.clone(), &mut found) else { continue };
+        let place = Place::new(&source, range);
+        let before: Vec<&str> = all.iter().flat_map(|d| &d.axes).map(|axis| axis.key.as_str()).collect();
+        for (at, axis) in dimension.axes.iter().enumerate() {
+            let mut others =
+                before.iter().copied().chain(dimension.axes[..at].iter().map(|a| a.key.as_str()));
+            if let Some(fault) = others.find_map(|other| clash(&axis.key, other, &place)) {
+                found.push(fault);
+            }
+        }
+        all.push(dimension);
+    }
+    found.into_result(all)
+}
+
+/// A text and the part of it that an axis fills.
+type Written = (Arc<SourceText>, Range<usize>);
+
+fn on_command_line(argument: &str) -> Written {
+    let (source, start) = quoted("--vary", argument);
+    (source, start..start + argument.len())
+}
+
+fn in_list(list: &Node) -> Vec<Written> {
+    let Content::List(items) = &list.content else { return Vec::new() };
+    let place = |item: &Node| {
+        let (text, place) = (item.text()?, &item.place);
+        let start = place.range.start + place.text().find(text).unwrap_or(0);
+        Some((Arc::clone(&place.source), start..(start + text.len()).min(place.range.end)))
+    };
+    items.iter().filter_map(place).collect()
+}
+
+/// Two axes of one key, or of keys of which the later one would replace the earlier.
+fn clash(key: &str, other: &str, place: &Place) -> Option<Diagnostic> {
+    const ACCEPTANCE: &str = "speculation.acceptance";
+    let within = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let title = if key == other {
+        format!("`{key}` has two axes")
+    } else if within(key, other) || within(other, key) {
+        format!("`{key}` and `{other}` change the same keys")
+    } else if within(key, ACCEPTANCE) && within(other, ACCEPTANCE) {
+        format!("`{key}` and `{other}` both describe the acceptance, of which one kind is used")
+    } else {
+        return None;
+    };
+    Some(Diagnostic::error(Code::Override, title).at(place, "the second one").help("keep one of the two"))
+}
+
+/// Axes joined by ` & `, equally long.
+fn zipped(source: &Arc<SourceText>, range: Range<usize>, found: &mut Diagnostics) -> Option<Dimension> {
+    let before = found.list.len();
+    let mut axes: Vec<Points> = Vec::new();
+    for part in split_at(&source.text[range.clone()], '&') {
+        let place = range.start + part.start..range.start + part.end;
+        let Some(points) = read(source, place.clone(), found)
+            .and_then(|axis| points::of(&axis, source, place.clone(), found))
+        else {
+            continue;
+        };
+        if let Some(first) = axes.first().filter(|first| first.count() != points.count()) {
+            let title = format!(
+                "axes joined by `&` go value by value, and `{}` has {} values while `{}` has {}",
+                first.key,
+                first.count(),
+                points.key,
+                points.count()
+            );
+            found
+                .push(Diagnostic::error(Code::Override, title).at(&Place::new(source, place), "not as many"));
+        }
+        axes.push(points);
+    }
+    (found.list.len() == before).then_some(Dimension { axes })
+}
+
 /// Checks the axes under `sweep`.
 pub(super) fn check(layer: &Layer, found: &mut Diagnostics) {
-    let Some(Content::List(items)) = layer.tree.at("sweep").map(|node| &node.content) else { return };
-    for item in items {
-        let Some(text) = item.text() else { continue };
-        let place = &item.place;
-        let start = place.range.start + place.text().find(text).unwrap_or(0);
-        let end = (start + text.len()).min(place.range.end);
-        if let Err(faults) = Axis::parse(&place.source, start..end) {
-            found.extend(faults);
-        }
+    if let Err(faults) = dimensions(&[], layer.tree.at("sweep")) {
+        found.extend(faults);
     }
 }
 
@@ -90,7 +194,9 @@ fn read(source: &Arc<SourceText>, range: Range<usize>, found: &mut Diagnostics) 
                 return None;
             }
         };
-        check_dotted(key.trim(), &place, Some(&node), found).then(|| rest[part].trim().to_owned())
+        // Nothing removes the key, as with `--set`.
+        let node = Some(&node).filter(|node| node.content != Content::Null);
+        check_dotted(key.trim(), &place, node, found).then(|| rest[part].trim().to_owned())
     };
     if let Some((low, others)) = rest.split_once("..") {
         let mut parts = others.split(':');
@@ -137,6 +243,11 @@ fn read(source: &Arc<SourceText>, range: Range<usize>, found: &mut Diagnostics) 
 
 /// The parts between commas that stand outside brackets and quotes.
 fn split_list(text: &str) -> Vec<Range<usize>> {
+    split_at(text, ',')
+}
+
+/// The parts between separators that stand outside brackets and quotes.
+fn split_at(text: &str, separator: char) -> Vec<Range<usize>> {
     let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_i32, None);
     for (at, letter) in text.char_indices() {
         match letter {
@@ -145,7 +256,7 @@ fn split_list(text: &str) -> Vec<Range<usize>> {
             '"' | '\'' => quote = Some(letter),
             '[' | '{' => depth += 1,
             ']' | '}' => depth -= 1,
-            ',' if depth == 0 => {
+            _ if letter == separator && depth == 0 => {
                 parts.push(start..at);
                 start = at + 1;
             }

@@ -33,7 +33,8 @@ impl Layer {
         layer
     }
 
-    fn typed(tree: Node, found: &mut Diagnostics) -> Self {
+    /// The same without a look at whether the values go together.
+    pub(super) fn typed(tree: Node, found: &mut Diagnostics) -> Self {
         let mut shape = Diagnostics::default();
         let json = check_shape(&tree, &mut shape);
         let written = read_value(json).unwrap_or_else(|error| {

@@ -59,7 +59,7 @@ pub type SideFiles<'a> = &'a dyn Fn(&str) -> io::Result<Vec<u8>>;
 
 /// Presets, readers of files, and the few facts about their results that a scenario is checked against. Errors are
 /// sentences for the user.
-pub trait Library {
+pub trait Library: Sync {
     /// A box by name or alias.
     fn hardware(&self, name: &str) -> Option<Hardware>;
     /// Names of all boxes.

@@ -77,38 +77,9 @@ pub fn load_with(path: impl AsRef<Path>, overrides: &Overrides) -> Result<Scenar
 /// A file that cannot be read at all.
 pub(super) fn read(path: &Path, overrides: &Overrides) -> Result<(Scenario, Diagnostics), Diagnostics> {
     let mut found = Diagnostics::default();
-    let mut tree = read_layers(path, &mut found)?;
-    if let Some(fault) = FileKind::of(&tree).fault(&tree, path) {
-        return Err(fault.into());
-    }
+    let mut tree = read_tree(path, &mut found)?;
     let parsed = overrides.parse(&mut found);
-    let mut gone = Vec::new();
-    for key in parsed.unset {
-        remove(&mut tree, &key, &mut found);
-        gone.push(key);
-    }
-    let mut right: Vec<(DottedKey, Node)> = Vec::new();
-    for (key, value) in parsed.set {
-        // As with `--unset`: what is removed is removed from the scenario itself.
-        if value.content == Content::Null {
-            remove(&mut tree, &key, &mut found);
-            gone.push(key);
-            continue;
-        }
-        if !check_dotted(&key.path, &key.place, Some(&value), &mut found) {
-            continue;
-        }
-        if value.map().is_some_and(IndexMap::is_empty) {
-            gone.push(key.clone());
-        }
-        for (key, value) in single(key, value) {
-            if observed_key(&key.path) || empties_observed(&key.path, &value) {
-                set(&mut tree, &key.path, &key.place, value);
-            } else {
-                right.push((key, value));
-            }
-        }
-    }
+    let Laid { right, gone, .. } = lay(&mut tree, parsed, &mut found);
     let base = Layer::read(tree, &mut found);
     let mut notes = Vec::new();
     let variation = (!right.is_empty()).then(|| {
@@ -129,6 +100,62 @@ pub(super) fn read(path: &Path, overrides: &Overrides) -> Result<(Scenario, Diag
         notes,
     };
     Ok((scenario, found))
+}
+
+/// The tree of a scenario and of those it extends, before any override.
+///
+/// # Errors
+/// A file that cannot be read at all, or that is no scenario.
+pub(super) fn read_tree(path: &Path, found: &mut Diagnostics) -> Result<Node, Diagnostics> {
+    let tree = read_layers(path, found)?;
+    match FileKind::of(&tree).fault(&tree, path) {
+        Some(fault) => Err(fault.into()),
+        None => Ok(tree),
+    }
+}
+
+/// Overrides told apart: what changes the scenario itself is done, the rest makes a variation of it.
+pub(super) struct Laid {
+    /// Changes of the variation.
+    pub right: Vec<(DottedKey, Node)>,
+    /// Keys that were taken away or emptied.
+    pub gone: Vec<DottedKey>,
+    /// How many changes went into the scenario itself.
+    pub own: usize,
+}
+
+/// Lays overrides over a scenario.
+pub(super) fn lay(tree: &mut Node, parsed: Parsed, found: &mut Diagnostics) -> Laid {
+    let (mut gone, mut observed) = (Vec::new(), 0);
+    for key in parsed.unset {
+        remove(tree, &key, found);
+        gone.push(key);
+    }
+    let mut right: Vec<(DottedKey, Node)> = Vec::new();
+    for (key, value) in parsed.set {
+        // As with `--unset`: what is removed is removed from the scenario itself.
+        if value.content == Content::Null {
+            remove(tree, &key, found);
+            gone.push(key);
+            continue;
+        }
+        if !check_dotted(&key.path, &key.place, Some(&value), found) {
+            continue;
+        }
+        if value.map().is_some_and(IndexMap::is_empty) {
+            gone.push(key.clone());
+        }
+        for (key, value) in single(key, value) {
+            if observed_key(&key.path) || empties_observed(&key.path, &value) {
+                set(tree, &key.path, &key.place, value);
+                observed += 1;
+            } else {
+                right.push((key, value));
+            }
+        }
+    }
+    let own = observed + gone.len();
+    Laid { right, gone, own }
 }
 
 /// Removes a key from the scenario itself.

@@ -28,6 +28,7 @@ pub(super) struct DottedKey {
 }
 
 /// Overrides taken apart.
+#[derive(Debug, Clone)]
 pub(super) struct Parsed {
     pub set: Vec<(DottedKey, Node)>,
     pub unset: Vec<DottedKey>,
@@ -66,11 +67,12 @@ impl Parsed {
 }
 
 /// The argument as it would be typed, and where it begins in that text.
-fn quoted(option: &str, argument: &str) -> (std::sync::Arc<SourceText>, usize) {
+pub(super) fn quoted(option: &str, argument: &str) -> (std::sync::Arc<SourceText>, usize) {
     (SourceText::command_line(format!("{option} '{argument}'")), option.len() + 2)
 }
 
-fn parse_set(argument: &str) -> Result<(DottedKey, Node), Box<Diagnostic>> {
+/// One argument of `--set`.
+pub(super) fn parse_set(argument: &str) -> Result<(DottedKey, Node), Box<Diagnostic>> {
     let (source, start) = quoted("--set", argument);
     let Some((key, _)) = argument.split_once('=') else {
         let place = Place::new(&source, start..start + argument.len());

@@ -5,6 +5,7 @@ mod complete;
 mod defaults;
 mod drafts;
 mod evidence;
+mod family;
 mod fits;
 mod names;
 mod remarks;
@@ -14,6 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use self::acceptance::Accepted;
+pub use self::family::{Branch, Family, Worker};
 use self::complete::Kind;
 use self::fits::Fit;
 use self::names::Names;
@@ -25,7 +27,10 @@ use super::overrides::{DottedKey, Overrides};
 use super::setup::{Common, Evidence, Method, ModelledSetup, ObservedSetup, PassSettings, Setup, WhatIf};
 use super::tree::STDIN;
 use super::written::Written;
+use crate::calibration::Calibration;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::hardware::Hardware;
+use crate::model::{Draft, Model};
 use crate::speculation::{Acceptance, DraftShape};
 
 /// A scenario ready to be solved.
@@ -113,7 +118,8 @@ fn never_silent(mut found: Diagnostics) -> Diagnostics {
 }
 
 fn resolve_into(scenario: &Scenario, library: &dyn Library, found: &mut Diagnostics) -> Option<Loaded> {
-    let mut resolver = Resolver { names: Names::new(library), library, notes: Vec::new(), found };
+    let mut names = Names::new(library);
+    let mut resolver = Resolver { names: &mut names, library, notes: Vec::new(), found };
     let kind = complete::kind(&scenario.base, resolver.found);
     let base = resolver.base(scenario, kind);
     let mut defaults = std::mem::take(&mut resolver.notes);
@@ -126,7 +132,7 @@ fn resolve_into(scenario: &Scenario, library: &dyn Library, found: &mut Diagnost
     let what_ifs: Vec<Option<WhatIf>> =
         scenario.what_ifs.iter().map(|what_if| resolver.what_if(scenario, what_if, origin)).collect();
     let mut notes = scenario.notes.clone();
-    notes.extend(remarks::unused_keys(&scenario.base));
+    notes.extend(remarks::unused_keys(&scenario.base, &scenario.path));
     notes.extend(defaults);
     let answered = variation.as_ref().map_or(base.as_ref(), Option::as_ref);
     notes.extend(remarks::beyond_context(answered, &what_ifs));
@@ -164,9 +170,18 @@ impl<'a> Origin<'a> {
     }
 }
 
+/// The things that a scenario names; what could not be found is missing and among the faults.
+#[derive(Clone)]
+struct Named {
+    hardware: Option<Arc<Hardware>>,
+    model: Option<Arc<Model>>,
+    calibration: Option<Arc<Calibration>>,
+    draft: Option<Arc<Draft>>,
+}
+
 /// One attempt to resolve a scenario. Names are looked up once for all its variations.
 struct Resolver<'a, 'f> {
-    names: Names<'a>,
+    names: &'f mut Names<'a>,
     library: &'a dyn Library,
     notes: Vec<String>,
     found: &'f mut Diagnostics,
@@ -203,7 +218,7 @@ impl Resolver<'_, '_> {
         if let Some(unused) = remarks::unused_by_observed(layer) {
             self.note(unused);
         }
-        let common = self.common(scenario, layer, acceptance?);
+        let common = self.common(&scenario.path, layer, acceptance?);
         Some(Setup::Observed(ObservedSetup { common }))
     }
 
@@ -252,11 +267,29 @@ impl Resolver<'_, '_> {
         layer: &Layer,
         acceptance: Option<Accepted>,
     ) -> Option<Setup> {
-        let written = &layer.written;
+        let named = self.named(layer);
+        self.assembled(&scenario.path, layer, &named, acceptance)
+    }
+
+    /// What the names of a layer stand for.
+    fn named(&mut self, layer: &Layer) -> Named {
         let hardware = self.names.hardware(layer, self.found);
         let model = self.names.model(layer, self.found);
         let calibration = self.names.calibration(layer, hardware.as_deref(), &mut self.notes, self.found);
         let draft = self.draft(layer, model.as_deref());
+        Named { hardware, model, calibration, draft }
+    }
+
+    /// A setup of things that were looked up and of everything else that a layer says.
+    fn assembled(
+        &mut self,
+        path: &str,
+        layer: &Layer,
+        named: &Named,
+        acceptance: Option<Accepted>,
+    ) -> Option<Setup> {
+        let written = &layer.written;
+        let Named { hardware, model, calibration, draft } = named.clone();
         let (hardware, model) = (hardware?, model?);
         let parallel = self.parallel(written, hardware.count);
         let context = self.context(written);
@@ -271,7 +304,7 @@ impl Resolver<'_, '_> {
             &Fit { hardware: &hardware, model: &model, draft: draft.as_deref(), parallel, context },
         );
         let runtime = self.runtime(written);
-        let common = self.common(scenario, layer, acceptance?);
+        let common = self.common(path, layer, acceptance?);
         for (name, notes) in [(&hardware.name, &hardware.notes), (&model.name, &model.notes)] {
             for note in notes {
                 self.note(format!("{name}: {note}"));
@@ -301,12 +334,12 @@ impl Resolver<'_, '_> {
         Some(Setup::Modelled(Box::new(setup)))
     }
 
-    fn common(&mut self, scenario: &Scenario, layer: &Layer, acceptance: Accepted) -> Common {
+    fn common(&mut self, path: &str, layer: &Layer, acceptance: Accepted) -> Common {
         let written = &layer.written;
         let shape = draft_shape(&written.speculation);
         Common {
-            name: name(scenario, written),
-            path: scenario.path.clone(),
+            name: name(path, written),
+            path: path.to_owned(),
             batch: self.batch(written),
             method: written.speculation.method.map_or(Method::Unstated, Method::from),
             steps: shape.steps.unwrap_or(0),
@@ -320,12 +353,12 @@ impl Resolver<'_, '_> {
 }
 
 /// The title, or the file's name without its ending.
-fn name(scenario: &Scenario, written: &Written) -> String {
+fn name(path: &str, written: &Written) -> String {
     written.name.clone().unwrap_or_else(|| {
-        if scenario.path == STDIN {
+        if path == STDIN {
             return "standard input".to_owned();
         }
-        let path = Path::new(&scenario.path);
-        path.file_stem().map_or_else(|| scenario.path.clone(), |stem| stem.to_string_lossy().into_owned())
+        let stem = Path::new(path).file_stem();
+        stem.map_or_else(|| path.to_owned(), |stem| stem.to_string_lossy().into_owned())
     })
 }

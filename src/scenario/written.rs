@@ -76,8 +76,8 @@ pub struct Written {
     pub what_if: Vec<WhatIfKeys>,
     /// Settings of `specplan simulate`; `run` does not use them.
     pub simulation: SimulationKeys,
-    /// Axes of a sweep, each `key=a,b,c`, `key=lo..hi:n` or `key=lo..hi:n:log`. Several axes are crossed. They are checked
-    /// and not used yet: no verb sweeps. Default: none.
+    /// Axes of `specplan sweep`, each `key=a,b,c`, `key=lo..hi:n` or `key=lo..hi:n:log`. Several axes are crossed; axes in one
+    /// text, joined by ` & `, go value by value. `run` does not use them. Default: none.
     #[schemars(example = ["speculation.verify.time=10 ms..40 ms:31"])]
     pub sweep: Vec<String>,
 }

@@ -10,6 +10,7 @@ mod machine;
 mod reference;
 mod reference_case;
 mod simulate;
+mod sweep;
 mod tune;
 mod uncertainty;
 mod validation;

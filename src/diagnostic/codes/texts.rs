@@ -203,7 +203,8 @@ pub const ENTRIES: &[Entry] = &[
         title: "an override cannot be used",
         what: "`--set` takes a key with dots, an equals sign and a value in YAML; `--unset` takes a key with dots. `KEY=null` \
                removes a key as `--unset` does, `KEY={}` empties a map, and a map with entries works like its keys with dots. An axis of \
-               a sweep is `key=a,b,c` or `key=lo..hi:n`. Keys are those of the scenario file. What was observed cannot be varied, \
+               a sweep is `key=a,b,c`, `key=lo..hi:n` or `key=lo..hi:n:log`; ` & ` joins axes that go value by value. Keys are those of the \
+               scenario file, and each has one axis. A what-if cannot vary what was observed, \
                and without hardware and model only times and the acceptance can.",
         example: "specplan run box.yaml --set speculation.verify.time",
         fix: "Write `--set 'speculation.verify.time=24 ms'` or `--unset speculation.observed`.",

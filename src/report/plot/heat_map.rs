@@ -10,7 +10,7 @@ use super::geometry::{Point, Rect};
 use super::label::{Label, Placer};
 use super::marker::{RADIUS, Shape, marker};
 use super::page::{Frame, HEIGHT, NOTE, WIDTH, heading, number_ticks, plot_area};
-use super::palette::{AXIS, BLACK, BLUE, Color, MODEL, OBSERVED, ORANGE, QUIET, WHITE};
+use super::palette::{AXIS, BLACK, BLUE, Color, GRID, MODEL, OBSERVED, ORANGE, QUIET, WHITE};
 
 /// Steps of colour between break-even and the end of the scale.
 const SHADES: f64 = 28.0;
@@ -55,10 +55,12 @@ pub fn speedup_map(data: &HeatMap) -> String {
             y: Axis::linear(l0.get(), l1.get(), area.bottom, area.top),
         };
         let reach = reach(&data.speedup);
-        cells(canvas, &frame, data, reach);
+        let xs: Vec<f64> = data.verify.iter().map(|v| frame.x.at(v.ms())).collect();
+        let ys: Vec<f64> = data.accept_length.iter().map(|l| frame.y.at(l.get())).collect();
+        cells(canvas, &area, (&xs, &ys), &data.speedup, reach);
         color_bar(canvas, &area, reach);
         let mut placer = Placer::new(area.grown(-4.0));
-        let line = draw_contour(canvas, &frame, data, &mut placer);
+        let line = draw_contour(canvas, (&xs, &ys), &data.speedup, &mut placer);
         let (x_ticks, y_ticks) = (number_ticks(&frame.x, 9), number_ticks(&frame.y, 7));
         let x_title = "time of one verify pass [ms]";
         frame.axes(canvas, (&x_ticks, x_title), (&y_ticks, "accept length [tokens per cycle]"));
@@ -86,25 +88,26 @@ pub(super) fn color(shade: i32) -> Color {
     WHITE.mix(end, 0.85 * f64::from(shade.abs()) / SHADES)
 }
 
-/// Each node of the grid colours the area around it; neighbours of one shade are drawn together.
-fn cells(canvas: &Canvas<'_>, frame: &Frame, data: &HeatMap, reach: f64) {
-    let area = frame.area;
-    let xs: Vec<f64> = data.verify.iter().map(|v| frame.x.at(v.ms())).collect();
-    let ys: Vec<f64> = data.accept_length.iter().map(|l| frame.y.at(l.get())).collect();
-    let (x_edges, y_edges) = (edges(&xs), edges(&ys));
-    for (row, values) in data.speedup.iter().enumerate().take(ys.len()) {
+/// Each node of the grid, at its pixels, colours the area around it; neighbours of one shade are drawn together. Grey is
+/// where there is no speedup.
+pub(super) fn cells(
+    canvas: &Canvas<'_>,
+    area: &Rect,
+    (xs, ys): (&[f64], &[f64]),
+    speedup: &[Vec<f64>],
+    reach: f64,
+) {
+    let (x_edges, y_edges) = (edges(xs), edges(ys));
+    for (row, values) in speedup.iter().enumerate().take(ys.len()) {
         let shades: Vec<Option<i32>> =
             values.iter().take(xs.len()).map(|&s| s.is_finite().then(|| shade(s, reach))).collect();
         let mut start = 0;
         while start < shades.len() {
             let run = shades[start..].iter().take_while(|s| **s == shades[start]).count();
-            if let Some(shade) = shades[start] {
-                // Half a pixel over the next row and column, so that no hairline shows between cells.
-                let right = (x_edges[start + run] + 0.5).min(area.right);
-                let rect =
-                    Rect::new(x_edges[start], (y_edges[row + 1] - 0.5).max(area.top), right, y_edges[row]);
-                canvas.fill(rect, color(shade), 1.0);
-            }
+            // Half a pixel over the next row and column, so that no hairline shows between cells.
+            let right = (x_edges[start + run] + 0.5).min(area.right);
+            let rect = Rect::new(x_edges[start], (y_edges[row + 1] - 0.5).max(area.top), right, y_edges[row]);
+            canvas.fill(rect, shades[start].map_or(GRID, color), 1.0);
             start += run;
         }
     }
@@ -140,12 +143,15 @@ pub(super) fn color_bar(canvas: &Canvas<'_>, area: &Rect, reach: f64) {
     canvas.text((left - 6.0, area.bottom + 14.0), "speedup", font);
 }
 
-/// The line of speedup 1; the pixels along it.
-fn draw_contour(canvas: &Canvas<'_>, frame: &Frame, data: &HeatMap, placer: &mut Placer) -> Vec<Point> {
-    let xs: Vec<f64> = data.verify.iter().map(|v| frame.x.at(v.ms())).collect();
-    let ys: Vec<f64> = data.accept_length.iter().map(|l| frame.y.at(l.get())).collect();
-    let pixel = |(column, row): Point| (within(&xs, column), within(&ys, row));
-    let segments = contour(&data.speedup, 1.0);
+/// The line of speedup 1 through a grid with these pixels; the pixels along it.
+pub(super) fn draw_contour(
+    canvas: &Canvas<'_>,
+    (xs, ys): (&[f64], &[f64]),
+    speedup: &[Vec<f64>],
+    placer: &mut Placer,
+) -> Vec<Point> {
+    let pixel = |(column, row): Point| (within(xs, column), within(ys, row));
+    let segments = contour(speedup, 1.0);
     for &[a, b] in &segments {
         let piece = [pixel(a), pixel(b)];
         canvas.line(&piece, Stroke::solid(BLACK, 2.4));

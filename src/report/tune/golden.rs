@@ -107,6 +107,7 @@ fn context() -> Context {
         calibration_name: Some("box".to_owned()),
         overrides: vec![("workload.context".to_owned(), "2048".to_owned())],
         plots: Vec::new(),
+        uncertainty: None,
         setup_words: "a model on a box".to_owned(),
     }
 }

@@ -7,14 +7,11 @@ use crate::scenario::setup::{Setup, WhatIf};
 use crate::scenario::tree::Content;
 use crate::scenario::written::MethodWord;
 
-/// Keys that are read and checked although nothing uses them yet.
-pub(super) fn unused_keys(layer: &Layer) -> impl Iterator<Item = String> + '_ {
-    [("sweep", "sweeps")].into_iter().filter_map(|(key, verb)| {
-        let value = &layer.tree.at(key)?.content;
-        (*value != Content::Null).then(|| {
-            format!("`{key}` is checked and not used: `run` answers without it, and no verb {verb} yet")
-        })
-    })
+/// Keys that another verb answers.
+pub(super) fn unused_keys(layer: &Layer, path: &str) -> Option<String> {
+    let value = &layer.tree.at("sweep")?.content;
+    (*value != Content::Null)
+        .then(|| format!("`sweep` is not used here: `specplan sweep {path}` computes it"))
 }
 
 /// Keys that only a prediction uses, of a scenario whose observed numbers answer alone.

@@ -173,6 +173,7 @@ pub(super) const TABLE: &[Row] = &[
             "serving::ServingResult",
             "serving::Slo",
             "simulation",
+            "sweep",
             "tune",
             "uncertainty",
         ],
