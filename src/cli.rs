@@ -10,6 +10,7 @@ mod completions;
 mod exit;
 mod explain;
 mod explain_presets;
+mod import;
 mod measurements;
 mod notes;
 mod output;
@@ -40,6 +41,7 @@ pub fn main() -> ExitCode {
     let done = match cli.verb {
         Verb::Run(args) => run::run(&args),
         Verb::Simulate(args) => simulate::run(&args),
+        Verb::Import(args) => import::run(&args),
         Verb::Validate(args) => validate::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),

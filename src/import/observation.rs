@@ -1,0 +1,101 @@
+//! The one vocabulary that every importer converts to.
+
+use serde::Serialize;
+
+use crate::units::{AcceptLength, Bytes, Seconds, TokensPerSecond};
+
+/// Something that a file says, and where.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Observation {
+    /// Line, counted from 1; 0 where the format has no lines.
+    pub line: u64,
+    /// What it says.
+    pub what: What,
+}
+
+impl Observation {
+    /// Of a line.
+    pub fn at(line: u64, what: What) -> Self {
+        Self { line, what }
+    }
+}
+
+/// What a file says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// Something that holds for what follows: a version, a setting.
+    Fact {
+        /// Word for it, as `nccl` or `transport`.
+        name: &'static str,
+        /// As the file has it, scrubbed of hosts and paths.
+        value: String,
+    },
+    /// The time of one collective at one size.
+    Collective(Collective),
+    /// What a server logged about a stretch of decoding.
+    Interval(Interval),
+}
+
+/// A row of a collective benchmark.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Collective {
+    /// Table of the file, counted from 0: several runs may stand in one file.
+    pub table: u32,
+    /// `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`, or another operation's own word; none: not told.
+    pub op: Option<String>,
+    /// Ranks that took part; none: not told.
+    pub ranks: Option<u32>,
+    /// Size as the benchmark counts it.
+    pub bytes: Bytes,
+    /// Type of the elements, as `float`.
+    pub dtype: String,
+    /// Time out of place; none where it was not measured.
+    pub out_of_place: Option<Seconds>,
+    /// Time in place.
+    pub in_place: Option<Seconds>,
+    /// Whether it was replayed from a CUDA graph.
+    pub graph: bool,
+    /// `p2p`, `shm`, `nvlink` or `net`, where interleaved lines tell.
+    pub transport: Option<&'static str>,
+}
+
+/// What a server said about a stretch of decoding. Words as everywhere: `k` drafted tokens of the chain without root,
+/// `rows` verified rows per request with it, accept length with the bonus token.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Interval {
+    /// Time stamp, as the file has it.
+    pub at: Option<String>,
+    /// Seconds since the first time stamp of the file.
+    pub since_start: Option<Seconds>,
+    /// Who wrote the line, as `DP0 TP0` or `Engine 000`.
+    pub rank: Option<String>,
+    /// Requests that were decoding.
+    pub running: Option<f64>,
+    /// Requests that waited.
+    pub waiting: Option<f64>,
+    /// Generated tokens per second over the interval.
+    pub throughput: Option<TokensPerSecond>,
+    /// Length of the interval.
+    pub interval: Option<Seconds>,
+    /// Tokens gained per draft/verify cycle and request.
+    pub accept_length: Option<AcceptLength>,
+    /// A rate of acceptance, and by which definition.
+    pub accept_rate: Option<f64>,
+    /// Definition of the rate: which numbers it divides, and the version that did so.
+    pub rate_definition: Option<&'static str>,
+    /// Drafted tokens.
+    pub drafted: Option<u64>,
+    /// Accepted tokens of them, bonus not counted.
+    pub accepted: Option<u64>,
+    /// Drafts, one per request and cycle.
+    pub drafts: Option<u64>,
+    /// Share of drafts accepted at each position or further: cumulative.
+    pub cumulative: Vec<f64>,
+    /// Drafted tokens of the chain, root not counted.
+    pub k: Option<u32>,
+    /// Time of one draft/verify cycle, or of one decode step without speculation.
+    pub cycle: Option<Seconds>,
+    /// Whether the step was replayed from a graph.
+    pub graph: Option<bool>,
+}
