@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::ServerCommand;
 use crate::units::{AcceptLength, Bytes, Seconds, TokensPerSecond};
 
 /// Something that a file says, and where.
@@ -35,6 +36,8 @@ pub enum What {
     CollectiveRun(CollectiveRun),
     /// The time of one collective at one size.
     Collective(Collective),
+    /// How a command line sets a server up.
+    Server(Box<ServerCommand>),
     /// What a server logged about a stretch of decoding.
     Interval(Interval),
 }
