@@ -6,8 +6,11 @@ mod calibration;
 mod collectives;
 mod gpu_name;
 mod group;
+mod model_name;
 mod render;
+mod scenario;
 mod section;
+mod servers;
 mod source;
 
 use std::path::{Path, PathBuf};

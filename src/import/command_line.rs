@@ -76,10 +76,6 @@ fn read(input: &mut dyn BufRead, sink: &mut Sink) -> Summary {
             _ => vllm::read(&mut flags, environment, command.line, &mut summary),
         };
         summary.read += 1;
-        for name in &command.1.not_modelled {
-            let key = name.split([' ', '=']).next().unwrap_or(name);
-            summary.unknown_key(key);
-        }
         sink(Observation::at(command.0, What::Server(Box::new(command.1))));
     }
     summary

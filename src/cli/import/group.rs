@@ -2,6 +2,7 @@
 
 use super::collectives::Collectives;
 use super::section::Section;
+use super::servers::Servers;
 use crate::cli::args::ImportArgs;
 use crate::import::{Kind, Observation, Summary};
 
@@ -17,7 +18,7 @@ pub(super) struct Group {
 
 /// One of each family. A line per family.
 fn sections(args: &ImportArgs) -> Vec<Box<dyn Section>> {
-    vec![Box::new(Collectives::new(args))]
+    vec![Box::new(Collectives::new(args)), Box::new(Servers::new(args))]
 }
 
 impl Group {
