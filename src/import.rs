@@ -12,6 +12,7 @@ mod input;
 mod lines;
 mod nccl_tests;
 mod observation;
+pub mod serving;
 mod summary;
 
 use std::fmt;
@@ -22,7 +23,8 @@ pub use observation::{Collective, Interval, Observation, What};
 pub use summary::{Noted, Notice, Summary};
 
 /// Every importer. A row per kind; of two that claim a file with equal confidence, the upper one gets it.
-pub const IMPORTERS: &[&Importer] = &[&nccl_tests::TEXT];
+pub const IMPORTERS: &[&Importer] =
+    &[&nccl_tests::TEXT, &serving::SGLANG, &serving::VLLM, &serving::LLAMA_CPP];
 
 /// Where observations go.
 pub type Sink<'a> = dyn FnMut(Observation) + 'a;

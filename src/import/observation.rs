@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::serving::{DecodeInterval, RateSegment, ServerFlags};
 use crate::units::{AcceptLength, Bytes, Seconds, TokensPerSecond};
 
 /// Something that a file says, and where.
@@ -35,6 +36,12 @@ pub enum What {
     Collective(Collective),
     /// What a server logged about a stretch of decoding.
     Interval(Interval),
+    /// A stretch of decoding out of a server's log, statistics or answers.
+    Decode(Box<DecodeInterval>),
+    /// What a server's accept rate means over some lines.
+    Rate(RateSegment),
+    /// Flags that a server printed when it started.
+    Flags(ServerFlags),
 }
 
 /// A row of a collective benchmark.
