@@ -24,7 +24,7 @@ pub use summary::{Noted, Notice, Summary};
 
 /// Every importer. A row per kind; of two that claim a file with equal confidence, the upper one gets it.
 pub const IMPORTERS: &[&Importer] =
-    &[&nccl_tests::TEXT, &serving::SGLANG, &serving::VLLM, &serving::LLAMA_CPP];
+    &[&nccl_tests::TEXT, &serving::SGLANG, &serving::VLLM, &serving::LLAMA_CPP, &serving::DUMPS, &serving::ITERATIONS, &serving::RESPONSES];
 
 /// Where observations go.
 pub type Sink<'a> = dyn FnMut(Observation) + 'a;

@@ -38,6 +38,23 @@ impl Distribution {
         }
     }
 
+    /// Takes all values of another in.
+    pub(super) fn merge(&mut self, other: Self) {
+        for value in other.exact {
+            self.add(value);
+        }
+        if !other.bins.is_empty() {
+            for value in std::mem::take(&mut self.exact) {
+                *self.bins.entry(bin(value)).or_default() += 1;
+            }
+            self.count += other.count;
+            self.sum += other.sum;
+            for (bin, count) in other.bins {
+                *self.bins.entry(bin).or_default() += count;
+            }
+        }
+    }
+
     /// How many values.
     pub const fn count(&self) -> u64 {
         self.count

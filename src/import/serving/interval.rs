@@ -110,6 +110,8 @@ pub struct DecodeInterval {
     pub prefill: bool,
     /// Whether as many requests ran before.
     pub steady: bool,
+    /// Whether it reaches back to the start of the server, warm-up and other workloads included.
+    pub since_boot: bool,
 }
 
 impl DecodeInterval {
@@ -134,6 +136,7 @@ impl DecodeInterval {
             printed_cycle: None,
             prefill: false,
             steady: false,
+            since_boot: false,
         }
     }
 
