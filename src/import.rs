@@ -9,6 +9,7 @@
 //! observations into calibrations, acceptance fits or scenarios is the command line's work.
 
 mod input;
+mod json;
 mod lines;
 mod nccl_tests;
 mod observation;
@@ -19,12 +20,19 @@ use std::fmt;
 use std::io::{self, BufRead};
 
 pub use input::{Input, open};
-pub use observation::{Collective, Interval, Observation, What};
+pub use observation::{Collective, CollectiveRun, Interval, Observation, What};
 pub use summary::{Noted, Notice, Summary};
 
 /// Every importer. A row per kind; of two that claim a file with equal confidence, the upper one gets it.
-pub const IMPORTERS: &[&Importer] =
-    &[&nccl_tests::TEXT, &serving::SGLANG, &serving::VLLM, &serving::LLAMA_CPP, &serving::DUMPS, &serving::ITERATIONS, &serving::RESPONSES];
+pub const IMPORTERS: &[&Importer] = &[
+    &nccl_tests::IMPORTER,
+    &serving::SGLANG,
+    &serving::VLLM,
+    &serving::LLAMA_CPP,
+    &serving::DUMPS,
+    &serving::ITERATIONS,
+    &serving::RESPONSES,
+];
 
 /// Where observations go.
 pub type Sink<'a> = dyn FnMut(Observation) + 'a;

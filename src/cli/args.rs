@@ -346,6 +346,9 @@ pub(super) struct ImportArgs {
     /// What carries messages between GPUs, where the file does not say
     #[arg(long, value_enum, value_name = "WORD")]
     pub(super) transport: Option<TransportWord>,
+    /// Collective that was measured, where a table does not tell
+    #[arg(long, value_name = "OPERATION")]
+    pub(super) op: Option<String>,
     /// Format of the result [default: by the ending of -o, else text]
     #[arg(short, long, value_enum)]
     pub(super) format: Option<ImportFormat>,

@@ -2,7 +2,9 @@
 //!
 //! Files of one kind make one [`Group`]; its [`Section`]s turn observations into text, JSON and YAML.
 
+mod calibration;
 mod collectives;
+mod gpu_name;
 mod group;
 mod render;
 mod section;

@@ -32,6 +32,8 @@ pub enum What {
         /// As the file has it, scrubbed of hosts and paths.
         value: String,
     },
+    /// What holds for the rows of collectives that follow.
+    CollectiveRun(CollectiveRun),
     /// The time of one collective at one size.
     Collective(Collective),
     /// What a server logged about a stretch of decoding.
@@ -44,16 +46,44 @@ pub enum What {
     Flags(ServerFlags),
 }
 
+/// What holds for one table of a collective benchmark: hosts, addresses and paths are not kept.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct CollectiveRun {
+    /// Table of the file, counted from 0: several runs may stand in one file.
+    pub table: u32,
+    /// `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`, or another operation's own word; none: not told, and
+    /// not to be had from reduction, root and bus bandwidth.
+    pub op: Option<&'static str>,
+    /// Ranks that took part; none: not told.
+    pub ranks: Option<u32>,
+    /// Processes that held them, and hosts; 0: not told. One process for many GPUs adds launch skew.
+    pub processes: u32,
+    /// Hosts; 0: not told.
+    pub hosts: u32,
+    /// The GPU, as the driver names it.
+    pub gpu: Option<String>,
+    /// Version of NCCL.
+    pub nccl: Option<String>,
+    /// Whether it was replayed from a CUDA graph.
+    pub graph: bool,
+    /// Whether times are those of the CPU.
+    pub cpu_time: bool,
+    /// `p2p`, `shm`, `nvlink` or `net`, where interleaved lines tell.
+    pub transport: Option<&'static str>,
+    /// Channels, where interleaved lines tell.
+    pub channels: Option<u32>,
+    /// Settings of the run, as the benchmark printed them.
+    pub command: Option<String>,
+    /// NCCL_* variables, where the file has them.
+    pub environment: Vec<(String, String)>,
+}
+
 /// A row of a collective benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Collective {
-    /// Table of the file, counted from 0: several runs may stand in one file.
+    /// Table of the file, as in its [`CollectiveRun`], which comes before.
     pub table: u32,
-    /// `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`, or another operation's own word; none: not told.
-    pub op: Option<String>,
-    /// Ranks that took part; none: not told.
-    pub ranks: Option<u32>,
-    /// Size as the benchmark counts it.
+    /// Size as the benchmark counts it: for an all-gather that of all parts together.
     pub bytes: Bytes,
     /// Type of the elements, as `float`.
     pub dtype: String,
@@ -61,10 +91,6 @@ pub struct Collective {
     pub out_of_place: Option<Seconds>,
     /// Time in place.
     pub in_place: Option<Seconds>,
-    /// Whether it was replayed from a CUDA graph.
-    pub graph: bool,
-    /// `p2p`, `shm`, `nvlink` or `net`, where interleaved lines tell.
-    pub transport: Option<&'static str>,
 }
 
 /// What a server said about a stretch of decoding. Words as everywhere: `k` drafted tokens of the chain without root,
