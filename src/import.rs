@@ -8,24 +8,39 @@
 //! the file says with the number of its line, and never guesses: what it cannot read is counted and shown. Turning
 //! observations into calibrations, acceptance fits or scenarios is the command line's work.
 
+mod benchmark;
 mod command_line;
 mod input;
 mod json;
 mod lines;
 mod nccl_tests;
 mod observation;
+pub mod serving;
 mod summary;
 
 use std::fmt;
 use std::io::{self, BufRead};
 
+pub use benchmark::Benchmark;
 pub use command_line::{Drafting, ServerCommand};
 pub use input::{Input, open};
-pub use observation::{Collective, CollectiveRun, Interval, Observation, What};
+pub use observation::{Collective, CollectiveRun, Observation, What};
 pub use summary::{Noted, Notice, Summary};
 
 /// Every importer. A row per kind; of two that claim a file with equal confidence, the upper one gets it.
-pub const IMPORTERS: &[&Importer] = &[&nccl_tests::IMPORTER, &command_line::IMPORTER];
+pub const IMPORTERS: &[&Importer] = &[
+    &nccl_tests::IMPORTER,
+    &serving::SGLANG,
+    &serving::VLLM,
+    &serving::LLAMA_CPP,
+    &serving::DUMPS,
+    &serving::ITERATIONS,
+    &serving::RESPONSES,
+    &command_line::IMPORTER,
+    &benchmark::SGLANG,
+    &benchmark::VLLM,
+    &benchmark::SPECFORGE,
+];
 
 /// Where observations go.
 pub type Sink<'a> = dyn FnMut(Observation) + 'a;

@@ -2,6 +2,7 @@
 //!
 //! Files of one kind make one [`Group`]; its [`Section`]s turn observations into text, JSON and YAML.
 
+mod benchmarks;
 mod calibration;
 mod collectives;
 mod gpu_name;

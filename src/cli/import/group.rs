@@ -1,5 +1,6 @@
 //! All files of one kind, and what was read from them.
 
+use super::benchmarks::Benchmarks;
 use super::collectives::Collectives;
 use super::section::Section;
 use super::servers::Servers;
@@ -18,7 +19,7 @@ pub(super) struct Group {
 
 /// One of each family. A line per family.
 fn sections(args: &ImportArgs) -> Vec<Box<dyn Section>> {
-    vec![Box::new(Collectives::new(args)), Box::new(Servers::new(args))]
+    vec![Box::new(Collectives::new(args)), Box::new(Servers::new(args)), Box::new(Benchmarks::new(args))]
 }
 
 impl Group {
