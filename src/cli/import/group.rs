@@ -1,7 +1,9 @@
 //! All files of one kind, and what was read from them.
 
 use super::benchmarks::Benchmarks;
+use super::boxes::Boxes;
 use super::collectives::Collectives;
+use super::models::Models;
 use super::section::Section;
 use super::servers::Servers;
 use crate::cli::args::ImportArgs;
@@ -19,7 +21,13 @@ pub(super) struct Group {
 
 /// One of each family. A line per family.
 fn sections(args: &ImportArgs) -> Vec<Box<dyn Section>> {
-    vec![Box::new(Collectives::new(args)), Box::new(Servers::new(args)), Box::new(Benchmarks::new(args))]
+    vec![
+        Box::new(Collectives::new(args)),
+        Box::new(Servers::new(args)),
+        Box::new(Benchmarks::new(args)),
+        Box::new(Boxes::new(args)),
+        Box::new(Models::default()),
+    ]
 }
 
 impl Group {
