@@ -19,6 +19,7 @@ mod observation;
 pub mod serving;
 mod summary;
 mod topology;
+mod trace;
 
 use std::fmt;
 use std::io::{self, BufRead};
@@ -29,6 +30,7 @@ pub use input::{Input, open};
 pub use observation::{Collective, CollectiveRun, Observation, What};
 pub use summary::{Noted, Notice, Summary};
 pub use topology::PeerMatrix;
+pub use trace::{TraceEvent, WorkClass};
 
 /// Every importer. A row per kind; of two that claim a file with equal confidence, the upper one gets it.
 pub const IMPORTERS: &[&Importer] = &[
@@ -44,6 +46,7 @@ pub const IMPORTERS: &[&Importer] = &[
     &benchmark::SGLANG,
     &benchmark::VLLM,
     &benchmark::SPECFORGE,
+    &trace::IMPORTER,
     &hf_config::IMPORTER,
 ];
 

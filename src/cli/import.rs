@@ -13,11 +13,13 @@ mod gpu_name;
 mod group;
 mod model_name;
 mod models;
+mod profile;
 mod render;
 mod scenario;
 mod section;
 mod servers;
 mod source;
+mod traces;
 
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::serving::{DecodeInterval, RateSegment, ServerFlags};
-use super::{Benchmark, PeerMatrix, ServerCommand};
+use super::{Benchmark, PeerMatrix, ServerCommand, TraceEvent};
 use crate::units::{Bytes, Seconds};
 
 /// Something that a file says, and where.
@@ -43,6 +43,8 @@ pub enum What {
     Gpu(String),
     /// How the GPUs of a box are joined.
     Peers(Box<PeerMatrix>),
+    /// An event of a profiler's trace.
+    Trace(TraceEvent),
     /// The text of a config.json.
     ModelConfig(String),
     /// The result of a benchmark of a server.

@@ -224,7 +224,18 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     ((low + (high - low) * place.fract()) * 1e3).round() / 1e3
 }
 
-/// A text as YAML takes it whatever it holds: JSON's double quotes.
+/// A text as YAML takes it whatever it holds: JSON's double quotes, and escapes for what YAML calls unprintable.
 pub(super) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let unprintable = |c: char| {
+        matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    };
+    let json = serde_json::Value::from(text).to_string();
+    json.chars().fold(String::with_capacity(json.len()), |mut out, c| {
+        if unprintable(c) {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+        out
+    })
 }

@@ -6,6 +6,7 @@ use super::collectives::Collectives;
 use super::models::Models;
 use super::section::Section;
 use super::servers::Servers;
+use super::traces::Traces;
 use crate::cli::args::ImportArgs;
 use crate::import::{Kind, Observation, Summary};
 
@@ -27,6 +28,7 @@ fn sections(args: &ImportArgs) -> Vec<Box<dyn Section>> {
         Box::new(Benchmarks::new(args)),
         Box::new(Boxes::new(args)),
         Box::new(Models::default()),
+        Box::new(Traces::default()),
     ]
 }
 
@@ -48,6 +50,7 @@ impl Group {
 
     /// It ends.
     pub(super) fn end(&mut self, file: String, summary: Summary) {
+        self.sections.iter_mut().for_each(|section| section.end());
         self.files.push((file, summary));
     }
 

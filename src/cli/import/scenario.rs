@@ -55,7 +55,10 @@ pub(super) fn yaml(server: &ServerCommand, file: &str, said: &Said) -> Result<St
 
 /// Safe in a comment.
 fn shown(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let breaks = |c: char| {
+        c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    };
+    text.chars().map(|c| if breaks(c) { ' ' } else { c }).collect()
 }
 
 fn title(server: &ServerCommand, model: &Model) -> String {

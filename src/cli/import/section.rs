@@ -10,6 +10,8 @@ pub(super) trait Section {
     fn begin(&mut self, _file: &str) {}
     /// Takes note of an observation.
     fn take(&mut self, observation: &Observation);
+    /// The file that began has ended.
+    fn end(&mut self) {}
     /// Whether nothing of its family was seen.
     fn is_empty(&self) -> bool;
     /// Why what was read cannot be used, if it cannot.
