@@ -102,9 +102,37 @@ const PARTS: &[(WorkClass, &[&str])] = &[
     (WorkClass::Copy, &["memcpy", "memset", "copy", "fill", "cat"]),
 ];
 
+/// Whole names: operations as specplan's own traces call them.
+const OPERATIONS: &[(WorkClass, &[&str])] = &[
+    (
+        WorkClass::Gemm,
+        &[
+            "qkv",
+            "qkv_a",
+            "q_b",
+            "o",
+            "gate_up",
+            "down",
+            "shared_gate_up",
+            "shared_down",
+            "router",
+            "head",
+            "fc",
+            "absorb_k",
+            "absorb_v",
+        ],
+    ),
+    (WorkClass::Moe, &["topk"]),
+    (WorkClass::Elementwise, &["act", "shared_act", "kv_write"]),
+    (WorkClass::Sampling, &["accept", "draft_topk"]),
+];
+
 impl WorkClass {
     /// By the name of a kernel.
     pub(super) fn of(name: &str) -> Self {
+        if let Some((class, _)) = OPERATIONS.iter().find(|(_, names)| names.contains(&name)) {
+            return *class;
+        }
         let name = name.to_ascii_lowercase();
         let found = PARTS.iter().find(|(_, parts)| parts.iter().any(|part| name.contains(part)));
         found.map_or(Self::Other, |(class, _)| *class)

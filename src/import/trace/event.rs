@@ -129,6 +129,10 @@ fn event(raw: &Raw) -> Result<Option<TraceEvent>, String> {
         "user_annotation" if name.starts_with("ProfilerStep#") => return Ok(Some(TraceEvent::Step)),
         _ => return Ok(None),
     };
+    // A part of the all-reduce around it, which is booked already.
+    if name == "waiting for the last rank" {
+        return Ok(None);
+    }
     let graph = name.contains("GraphLaunch") || name == "graph launch";
     if !work && !graph && !launches(name, raw.cat.as_deref()) {
         return Ok(None);
