@@ -2,8 +2,12 @@
 //!
 //! Files of one kind make one [`Group`]; its [`Section`]s turn observations into text, JSON and YAML.
 
+mod acceptance;
+mod acceptance_file;
 mod calibration;
 mod collectives;
+mod decoding;
+mod decoding_json;
 mod gpu_name;
 mod group;
 mod render;

@@ -1,6 +1,7 @@
 //! All files of one kind, and what was read from them.
 
 use super::collectives::Collectives;
+use super::decoding::Decoding;
 use super::section::Section;
 use crate::cli::args::ImportArgs;
 use crate::import::{Kind, Observation, Summary};
@@ -17,7 +18,7 @@ pub(super) struct Group {
 
 /// One of each family. A line per family.
 fn sections(args: &ImportArgs) -> Vec<Box<dyn Section>> {
-    vec![Box::new(Collectives::new(args))]
+    vec![Box::new(Collectives::new(args)), Box::new(Decoding::default())]
 }
 
 impl Group {
