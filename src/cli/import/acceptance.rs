@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::decoding::wrapped;
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
+
+use super::decoding::{count, wrapped};
 use crate::import::serving::{Counted, Digest};
 use crate::sourced::SPREAD_DEVIATIONS;
 use crate::speculation::{
@@ -16,12 +18,11 @@ const REFUTED: f64 = 0.05;
 /// Intervals this much more unlike than chance make them are said to differ.
 const UNLIKE: f64 = 1.5;
 
-/// A mean and the range that holds it nine times in ten.
+/// A mean, and the range that holds it nine times in ten where something tells it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Range {
     pub(super) value: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
+    pub(super) ends: Option<(f64, f64)>,
 }
 
 /// What follows from a digest.
@@ -50,9 +51,11 @@ impl Acceptances {
         let fits = counts.map(Fits::new);
         let depth = fits.as_ref().map(|fits| fits.counts.drafted()).or_else(|| digest.depth());
         let mean = digest.lengths.mean();
+        // A tree accepts along its best branch: its mean is that of no chain.
+        let tree = digest.flags.iter().any(|flags| flags.topk.is_some_and(|topk| topk > 1));
         let rate = mean
             .zip(depth)
-            .filter(|_| fits.is_none())
+            .filter(|_| fits.is_none() && !tree)
             .and_then(|(mean, k)| solve_rate(AcceptLength::new(mean), k).ok());
         let other_depths = digest.counts.values().filter(|c| !c.positions.is_empty()).count().saturating_sub(1);
         let mut found = Self { length: None, fits, counted, other_depths, depth, rate, dispersion: None };
@@ -77,19 +80,15 @@ impl Acceptances {
 
     /// The mean with its range: the wider one of the sampling error and of how intervals differ.
     fn range(&self, digest: &Digest) -> Option<Range> {
-        let mean = match &self.fits {
-            Some(fits) if self.other_depths == 0 => fits.counts.accept_length().value.get(),
-            _ => digest.lengths.mean()?,
-        };
-        let sampling = self.variance().map(|variance| (variance / digest.lengths.cycles.max(1.0)).sqrt());
-        let between = digest.lengths.standard_error();
-        let error = match (sampling, between) {
-            (Some(a), Some(b)) => a.max(b),
-            (a, b) => a.or(b).unwrap_or(0.0),
-        };
-        let most = self.depth.map_or(f64::INFINITY, |k| f64::from(k) + 1.0).max(mean);
-        let half = SPREAD_DEVIATIONS * error;
-        Some(Range { value: mean, low: (mean - half).max(1.0), high: (mean + half).min(most) })
+        let value = digest.lengths.mean()?;
+        let sampling = self
+            .variance()
+            .map(|variance| SPREAD_DEVIATIONS * (variance / digest.lengths.cycles.max(1.0)).sqrt());
+        let between = digest.lengths.standard_error().zip(student(digest.lengths.intervals));
+        let between = between.map(|(error, deviations)| deviations * error);
+        let half = sampling.into_iter().chain(between).reduce(f64::max);
+        let most = self.depth.map_or(f64::INFINITY, |k| f64::from(k) + 1.0).max(value);
+        Some(Range { value, ends: half.map(|half| ((value - half).max(1.0), (value + half).min(most))) })
     }
 
     /// Whether intervals differ more than chance would make them.
@@ -122,7 +121,7 @@ impl Acceptances {
                 );
             }
             _ => wrapped(
-                "the number of drafted tokens is not told, so that no rate follows from the mean",
+                "no chain of a known number of drafted tokens is told, so that no rate follows from the mean",
                 "  ",
                 out,
             ),
@@ -139,9 +138,9 @@ impl Acceptances {
         let _ = writeln!(
             out,
             "\nWhat the data support: {} drafts of {} tokens, {} accepted{}",
-            significant(counted.drafts as f64, 3),
+            count(counted.drafts),
             fits.counts.drafted(),
-            significant(counted.accepted as f64, 3),
+            count(counted.accepted),
             if counted.rounded { ", by rounded rates" } else { "" }
         );
         let rate = &fits.geometric.rate;
@@ -202,6 +201,12 @@ impl Acceptances {
             );
         }
     }
+}
+
+/// Deviations of a range that holds nine times in ten, when the error was estimated from so many intervals.
+fn student(intervals: u64) -> Option<f64> {
+    let freedom = intervals.checked_sub(1).filter(|freedom| *freedom > 0)?;
+    StudentsT::new(0.0, 1.0, freedom as f64).ok().map(|law| law.inverse_cdf(0.95))
 }
 
 /// The law's name in reports.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::acceptance::{Acceptances, name};
 use super::decoding::compared;
-use crate::import::serving::{BatchRow, Digest, DigestBatch};
+use crate::import::serving::{BatchRow, Digest, DigestBatch, ServerFlags};
 use crate::sourced::SPREAD_DEVIATIONS;
 
 /// The deepest histogram that a scenario takes.
@@ -27,8 +27,8 @@ pub(super) fn yaml(files: &[String], digest: &Digest, fits: &Acceptances) -> Res
             let _ = writeln!(out, "  # Cycles by accepted drafted tokens: 0, 1, 2, ...\n  histogram: [{}]", cells.join(", "));
         }
         None => {
-            let deviation = 0.5 * (length.high - length.low) / SPREAD_DEVIATIONS;
-            let spread = if deviation > 0.0 { format!(" +- {deviation:.4}") } else { String::new() };
+            let deviation = length.ends.map(|(low, high)| 0.5 * (high - low) / SPREAD_DEVIATIONS);
+            let spread = deviation.filter(|d| *d > 0.0).map_or(String::new(), |d| format!(" +- {d:.4}"));
             let _ = writeln!(out, "  # Bonus token included; only the mean is known.\n  accept_length: \"{:.4}{spread}\"", length.value);
         }
     }
@@ -50,11 +50,11 @@ fn source(files: &[String], digest: &Digest, fits: &Acceptances, out: &mut Strin
     let _ = writeln!(out, "imported:\n  kind: {server}\n  files: [{}]", names.join(", "));
     let _ = writeln!(out, "  intervals: {}", digest.lengths.intervals);
     if let Some(length) = &fits.length {
-        let _ = writeln!(
-            out,
-            "  accept_length: {{ value: {:.4}, low: {:.4}, high: {:.4} }}",
-            length.value, length.low, length.high
-        );
+        let _ = write!(out, "  accept_length: {{ value: {:.4}", length.value);
+        if let Some((low, high)) = length.ends {
+            let _ = write!(out, ", low: {low:.4}, high: {high:.4}");
+        }
+        out.push_str(" }\n");
     }
     if let Some(k) = fits.depth {
         let _ = writeln!(out, "  drafted_tokens: {k}");
@@ -107,8 +107,15 @@ pub(super) fn observed(digest: &Digest, fits: &Acceptances) -> Option<String> {
         None => block += "# baseline: { observed: { throughput: ... } } from a run without speculation\n",
     }
     block += "speculation:\n";
-    if let Some(k) = fits.depth {
-        let _ = writeln!(block, "  draft_tokens: {}", k + 1);
+    match &digest.flags[..] {
+        [ServerFlags { steps: Some(steps), topk: Some(topk), draft_tokens: Some(rows), .. }] => {
+            let _ = writeln!(block, "  steps: {steps}\n  topk: {topk}\n  draft_tokens: {rows}");
+        }
+        _ => {
+            if let Some(k) = fits.depth {
+                let _ = writeln!(block, "  draft_tokens: {}", k + 1);
+            }
+        }
     }
     block += "  acceptance: { file: acceptance.yaml }\n";
     if let Some(throughput) = throughput(row) {

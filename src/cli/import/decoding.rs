@@ -58,12 +58,13 @@ impl Section for Decoding {
         let fits = Acceptances::of(&digest);
         let _ = writeln!(out, "{}\n", verdict(&digest, &fits));
         if let Some(length) = &fits.length {
+            let ends = length.ends.map_or("its range is not told".to_owned(), |(low, high)| {
+                format!("{} to {} nine times in ten", significant(low, 4), significant(high, 4))
+            });
             let _ = writeln!(
                 out,
-                "Accept length, bonus token included: {}, {} to {} nine times in ten",
-                significant(length.value, 4),
-                significant(length.low, 4),
-                significant(length.high, 4)
+                "Accept length, bonus token included: {}, {ends}",
+                significant(length.value, 4)
             );
             over_time(&digest, &fits, out);
         }
@@ -178,7 +179,7 @@ fn over_time(digest: &Digest, fits: &Acceptances, out: &mut String) {
     let _ = writeln!(
         out,
         "  of {} intervals: 5 % below {}, half below {}, 95 % below {}",
-        significant(intervals as f64, 3),
+        count(intervals),
         quantile(0.05),
         quantile(0.5),
         quantile(0.95)
@@ -234,7 +235,7 @@ fn table(title: &str, side: &DigestBatch, out: &mut String) {
         let _ = writeln!(
             out,
             "{batch:>6} {:>9} {length:>11} {throughput:>11} {:>10} {:>10} {:>10}  {}{}",
-            row.intervals,
+            count(row.intervals),
             time(0.5),
             time(0.05),
             time(0.95),
@@ -247,8 +248,8 @@ fn table(title: &str, side: &DigestBatch, out: &mut String) {
     }
     if rows.iter().any(|(_, row)| !row.is_undisturbed()) {
         out.push_str(
-            "  * too few undisturbed intervals: times include those with prefill or idle time inside, or\n    \
-             with another batch before\n",
+            "  * too few undisturbed intervals: times include those with prefill or idle\n    \
+             time inside, or with another batch before\n",
         );
     }
 }
@@ -279,6 +280,11 @@ fn paste(digest: &Digest, fits: &Acceptances, out: &mut String) {
             let _ = writeln!(out, "  {line}");
         }
     }
+}
+
+/// A whole number with its thousands apart.
+pub(super) fn count(count: u64) -> String {
+    if count < 1000 { count.to_string() } else { significant(count as f64, 3) }
 }
 
 /// A time of so many seconds.

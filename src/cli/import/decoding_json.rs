@@ -18,7 +18,7 @@ pub(super) fn keys(section: &Decoding, digest: &Digest, fits: &Acceptances, obje
     put("replicas", json!(digest.replicas));
     put("intervals", json!(digest.servers.values().sum::<u64>()));
     if let Some(length) = &fits.length {
-        put("accept_length", range(length.value, length.low, length.high));
+        put("accept_length", json!({"value": length.value, "low": length.ends.map(|e| e.0), "high": length.ends.map(|e| e.1)}));
         put("accept_length_intervals", quantiles(&digest.spread, 1.0));
         put("accept_length_over_time", timeline(digest));
         put("dispersion", json!(fits.dispersion));

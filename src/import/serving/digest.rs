@@ -66,9 +66,9 @@ impl Sums {
         (self.cycles > 0.0).then(|| self.nl / self.cycles)
     }
 
-    /// Standard error of the mean by the differences between intervals; none below eight intervals.
+    /// Standard error of the mean by the differences between intervals; none for a single interval.
     pub fn standard_error(&self) -> Option<f64> {
-        let mean = self.mean().filter(|_| self.intervals >= 8)?;
+        let mean = self.mean().filter(|_| self.intervals >= 2)?;
         let squares = self.nnll - 2.0 * mean * self.nnl + mean * mean * self.nn;
         // The mean was fitted to the same intervals.
         let freedom = self.intervals as f64 / (self.intervals as f64 - 1.0);

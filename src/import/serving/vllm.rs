@@ -27,10 +27,6 @@ pub(super) const ENGINE: &str = "Avg prompt throughput:";
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Spec {
     pub(super) counted: Counted,
-    /// Mean acceptance length as printed, else as counted.
-    pub(super) length: f64,
-    /// Half of its last printed place.
-    pub(super) rounding: f64,
     /// Accepted tokens per second; none in early versions.
     pub(super) accepted_rate: Option<Printed>,
     /// What is odd about it.
@@ -94,7 +90,7 @@ fn checked(
     }
     let positions = counts(drafts, accepted, rates).ok_or("the rates per position do not add up to the accepted tokens")?;
     let counted = Counted { drafts, drafted, accepted, positions, rounded: true };
-    Ok(Some(Spec { counted, length: printed.value, rounding: printed.half, accepted_rate, odd }))
+    Ok(Some(Spec { counted, accepted_rate, odd }))
 }
 
 /// The number of drafts that agrees best with the first rate and the mean.
