@@ -28,8 +28,17 @@ fn main() -> io::Result<()> {
 
 /// What the servers print in one tick.
 fn lines(tick: u64, rng: &mut Xoshiro256PlusPlus) -> Vec<Vec<u8>> {
-    let stamp = format!("2026-04-{:02} {:02}:{:02}:{:02}", 1 + tick / 86_400 % 28, tick / 3600 % 24, tick / 60 % 60, tick % 60);
-    let mut lines = vec![format!("INFO:     10.0.0.{}:56326 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK\n", tick % 250)];
+    let stamp = format!(
+        "2026-04-{:02} {:02}:{:02}:{:02}",
+        1 + tick / 86_400 % 28,
+        tick / 3600 % 24,
+        tick / 60 % 60,
+        tick % 60
+    );
+    let mut lines = vec![format!(
+        "INFO:     10.0.0.{}:56326 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK\n",
+        tick % 250
+    )];
     if tick % 5000 == 0 {
         lines.push(format!(
             "[{stamp}] server_args=ServerArgs(model_path='m', tp_size=8, speculative_algorithm='EAGLE3', \
@@ -63,7 +72,11 @@ fn lines(tick: u64, rng: &mut Xoshiro256PlusPlus) -> Vec<Vec<u8>> {
         0 => lines[1].truncate(60),
         1 => lines.push(b"\x00\xff\xfe\x80 no text: at all = here\n".to_vec()),
         2 => lines[last] = format!("\u{1b}[32m[{stamp} TP0]\u{1b}[0m {}\r\n", decode.trim_end()).into_bytes(),
-        3 => lines[last] = format!("{{\"log\":\"[{stamp} TP0] {}\\n\",\"stream\":\"stderr\"}}\n", decode.trim_end()).into_bytes(),
+        3 => {
+            lines[last] =
+                format!("{{\"log\":\"[{stamp} TP0] {}\\n\",\"stream\":\"stderr\"}}\n", decode.trim_end())
+                    .into_bytes()
+        }
         _ => {}
     }
     lines

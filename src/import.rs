@@ -8,6 +8,8 @@
 //! the file says with the number of its line, and never guesses: what it cannot read is counted and shown. Turning
 //! observations into calibrations, acceptance fits or scenarios is the command line's work.
 
+mod benchmark;
+mod command_line;
 mod input;
 mod json;
 mod lines;
@@ -19,8 +21,10 @@ mod summary;
 use std::fmt;
 use std::io::{self, BufRead};
 
+pub use benchmark::Benchmark;
+pub use command_line::{Drafting, ServerCommand};
 pub use input::{Input, open};
-pub use observation::{Collective, CollectiveRun, Interval, Observation, What};
+pub use observation::{Collective, CollectiveRun, Observation, What};
 pub use summary::{Noted, Notice, Summary};
 
 /// Every importer. A row per kind; of two that claim a file with equal confidence, the upper one gets it.
@@ -32,6 +36,10 @@ pub const IMPORTERS: &[&Importer] = &[
     &serving::DUMPS,
     &serving::ITERATIONS,
     &serving::RESPONSES,
+    &command_line::IMPORTER,
+    &benchmark::SGLANG,
+    &benchmark::VLLM,
+    &benchmark::SPECFORGE,
 ];
 
 /// Where observations go.

@@ -332,6 +332,7 @@ Examples:
   specplan import all_reduce.txt -o my-box.yaml   # the kind is guessed
   specplan import nccl-tests *.txt -f json
   all_reduce_perf -g 8 | specplan import - --transport p2p -o my-box.yaml
+  specplan import launch.sh --gpu rtx-pro-6000 --accept-length 2 -o my.yaml
   specplan import --kinds                         # what can be read")]
 pub(super) struct ImportArgs {
     /// Files, gzip accepted, `-` for standard input; the first may be a kind, which is guessed when left out
@@ -349,6 +350,9 @@ pub(super) struct ImportArgs {
     /// Collective that was measured, where a table does not tell
     #[arg(long, value_name = "OPERATION")]
     pub(super) op: Option<String>,
+    /// Tokens gained per cycle and request, bonus included, for a scenario made from a command line
+    #[arg(long, value_name = "LENGTH")]
+    pub(super) accept_length: Option<f64>,
     /// Format of the result [default: by the ending of -o, else text]
     #[arg(short, long, value_enum)]
     pub(super) format: Option<ImportFormat>,

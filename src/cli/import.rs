@@ -4,14 +4,18 @@
 
 mod acceptance;
 mod acceptance_file;
+mod benchmarks;
 mod calibration;
 mod collectives;
 mod decoding;
 mod decoding_json;
 mod gpu_name;
 mod group;
+mod model_name;
 mod render;
+mod scenario;
 mod section;
+mod servers;
 mod source;
 
 use std::path::{Path, PathBuf};

@@ -26,6 +26,43 @@ pub(super) fn first_byte(input: &mut dyn BufRead) -> Option<u8> {
     }
 }
 
+/// A value, as JSON or as Python writes it: bare `NaN` and `Infinity` become null.
+///
+/// # Errors
+/// Where it is neither.
+pub(super) fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    serde_json::from_slice(bytes).or_else(|error| match without_bare_words(bytes) {
+        Some(plain) => serde_json::from_slice(&plain),
+        None => Err(error),
+    })
+}
+
+/// The bytes with `NaN`, `Infinity` and `-Infinity` outside of texts replaced by null; none where there are none.
+fn without_bare_words(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut plain = Vec::with_capacity(bytes.len());
+    let (mut in_text, mut escaped, mut found) = (false, false, false);
+    let mut rest = bytes;
+    while let Some((first, tail)) = rest.split_first() {
+        let word = [&b"NaN"[..], b"Infinity", b"-Infinity"]
+            .into_iter()
+            .find(|word| !in_text && rest.starts_with(word));
+        if let Some(word) = word {
+            plain.extend_from_slice(b"null");
+            (rest, found) = (&rest[word.len()..], true);
+            continue;
+        }
+        match first {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            _ => {}
+        }
+        plain.push(*first);
+        rest = tail;
+    }
+    found.then_some(plain)
+}
+
 /// A document and whether its end was missing.
 pub(super) struct Document {
     pub(super) value: Value,
@@ -48,7 +85,7 @@ pub(super) fn read(input: &mut dyn BufRead) -> Result<Document, String> {
     }
     let text = String::from_utf8_lossy(&bytes);
     let text = text.trim_start_matches('\u{feff}');
-    let error = match serde_json::from_str(text) {
+    let error = match parse(text.as_bytes()) {
         Ok(value) => return Ok(Document { value, cut: cut.map(|error| error.to_string()) }),
         Err(error) => error,
     };
@@ -56,7 +93,7 @@ pub(super) fn read(input: &mut dyn BufRead) -> Result<Document, String> {
         return Err(format!("it is no JSON: {error}"));
     }
     cut.get_or_insert_with(|| io::ErrorKind::UnexpectedEof.into());
-    let closed = closed(text).and_then(|text| serde_json::from_str(&text).ok());
+    let closed = closed(text).and_then(|text| parse(text.as_bytes()).ok());
     let value = closed.ok_or_else(|| format!("it is no JSON: {error}"))?;
     Ok(Document { value, cut: Some("the document ends too early: what is complete was read".to_owned()) })
 }
@@ -113,6 +150,13 @@ mod tests {
         assert!(read(&mut "\"abc".as_bytes()).is_err());
         assert!(read(&mut "{\"a\" 1}".as_bytes()).is_err());
         assert!(read(&mut "".as_bytes()).is_err());
+    }
+
+    #[test]
+    fn what_python_writes_bare_becomes_null() {
+        let parsed = parse(br#"{"a": NaN, "b": [-Infinity, Infinity, 1], "c": "NaN \" Infinity"}"#).unwrap();
+        assert_eq!(parsed, serde_json::json!({"a": null, "b": [null, null, 1], "c": "NaN \" Infinity"}));
+        assert!(parse(b"{\"a\": Nan}").is_err());
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::serving::{DecodeInterval, RateSegment, ServerFlags};
-use crate::units::{AcceptLength, Bytes, Seconds, TokensPerSecond};
+use super::{Benchmark, ServerCommand};
+use crate::units::{Bytes, Seconds};
 
 /// Something that a file says, and where.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -36,8 +37,10 @@ pub enum What {
     CollectiveRun(CollectiveRun),
     /// The time of one collective at one size.
     Collective(Collective),
-    /// What a server logged about a stretch of decoding.
-    Interval(Interval),
+    /// How a command line sets a server up.
+    Server(Box<ServerCommand>),
+    /// The result of a benchmark of a server.
+    Benchmark(Box<Benchmark>),
     /// A stretch of decoding out of a server's log, statistics or answers.
     Decode(Box<DecodeInterval>),
     /// What a server's accept rate means over some lines.
@@ -91,44 +94,4 @@ pub struct Collective {
     pub out_of_place: Option<Seconds>,
     /// Time in place.
     pub in_place: Option<Seconds>,
-}
-
-/// What a server said about a stretch of decoding. Words as everywhere: `k` drafted tokens of the chain without root,
-/// `rows` verified rows per request with it, accept length with the bonus token.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Interval {
-    /// Time stamp, as the file has it.
-    pub at: Option<String>,
-    /// Seconds since the first time stamp of the file.
-    pub since_start: Option<Seconds>,
-    /// Who wrote the line, as `DP0 TP0` or `Engine 000`.
-    pub rank: Option<String>,
-    /// Requests that were decoding.
-    pub running: Option<f64>,
-    /// Requests that waited.
-    pub waiting: Option<f64>,
-    /// Generated tokens per second over the interval.
-    pub throughput: Option<TokensPerSecond>,
-    /// Length of the interval.
-    pub interval: Option<Seconds>,
-    /// Tokens gained per draft/verify cycle and request.
-    pub accept_length: Option<AcceptLength>,
-    /// A rate of acceptance, and by which definition.
-    pub accept_rate: Option<f64>,
-    /// Definition of the rate: which numbers it divides, and the version that did so.
-    pub rate_definition: Option<&'static str>,
-    /// Drafted tokens.
-    pub drafted: Option<u64>,
-    /// Accepted tokens of them, bonus not counted.
-    pub accepted: Option<u64>,
-    /// Drafts, one per request and cycle.
-    pub drafts: Option<u64>,
-    /// Share of drafts accepted at each position or further: cumulative.
-    pub cumulative: Vec<f64>,
-    /// Drafted tokens of the chain, root not counted.
-    pub k: Option<u32>,
-    /// Time of one draft/verify cycle, or of one decode step without speculation.
-    pub cycle: Option<Seconds>,
-    /// Whether the step was replayed from a graph.
-    pub graph: Option<bool>,
 }

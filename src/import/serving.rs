@@ -21,7 +21,7 @@ mod flags;
 mod interval;
 mod llama_cpp;
 mod log;
-mod objects;
+pub(super) mod objects;
 mod printed;
 mod prometheus;
 mod ranks;

@@ -57,7 +57,8 @@ impl Acceptances {
             .zip(depth)
             .filter(|_| fits.is_none() && !tree)
             .and_then(|(mean, k)| solve_rate(AcceptLength::new(mean), k).ok());
-        let other_depths = digest.counts.values().filter(|c| !c.positions.is_empty()).count().saturating_sub(1);
+        let other_depths =
+            digest.counts.values().filter(|c| !c.positions.is_empty()).count().saturating_sub(1);
         let mut found = Self { length: None, fits, counted, other_depths, depth, rate, dispersion: None };
         found.dispersion = found.variance().and_then(|chance| Some(digest.lengths.dispersion()? / chance));
         found.length = found.range(digest);
@@ -195,7 +196,10 @@ impl Acceptances {
         wrapped(&format!("So: {}: {}.", name(fits.recommended), fits.recommended.because()), "  ", out);
         if self.other_depths > 0 {
             wrapped(
-                &format!("{} other numbers of drafted tokens were counted too; the commonest is shown.", self.other_depths),
+                &format!(
+                    "{} other numbers of drafted tokens were counted too; the commonest is shown.",
+                    self.other_depths
+                ),
                 "  ",
                 out,
             );

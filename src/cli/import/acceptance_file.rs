@@ -17,19 +17,33 @@ const DEEPEST: usize = 65;
 /// What is missing for it.
 pub(super) fn yaml(files: &[String], digest: &Digest, fits: &Acceptances) -> Result<String, String> {
     let Some(length) = &fits.length else {
-        return Err("these lines tell no acceptance, so they make no acceptance file; -f text shows their times".to_owned());
+        return Err(
+            "these lines tell no acceptance, so they make no acceptance file; -f text shows their times"
+                .to_owned(),
+        );
     };
-    let mut out = String::from("# Acceptance as a server told it. A scenario reads it: `acceptance: { file: this-file.yaml }`.\nacceptance:\n");
-    let histogram = fits.fits.as_ref().map(|fits| fits.counts.histogram()).filter(|cells| cells.len() <= DEEPEST);
+    let mut out = String::from(
+        "# Acceptance as a server told it. A scenario reads it: `acceptance: { file: this-file.yaml }`.\nacceptance:\n",
+    );
+    let histogram =
+        fits.fits.as_ref().map(|fits| fits.counts.histogram()).filter(|cells| cells.len() <= DEEPEST);
     match &histogram {
         Some(cells) => {
             let cells: Vec<String> = cells.iter().map(u64::to_string).collect();
-            let _ = writeln!(out, "  # Cycles by accepted drafted tokens: 0, 1, 2, ...\n  histogram: [{}]", cells.join(", "));
+            let _ = writeln!(
+                out,
+                "  # Cycles by accepted drafted tokens: 0, 1, 2, ...\n  histogram: [{}]",
+                cells.join(", ")
+            );
         }
         None => {
             let deviation = length.ends.map(|(low, high)| 0.5 * (high - low) / SPREAD_DEVIATIONS);
             let spread = deviation.filter(|d| *d > 0.0).map_or(String::new(), |d| format!(" +- {d:.4}"));
-            let _ = writeln!(out, "  # Bonus token included; only the mean is known.\n  accept_length: \"{:.4}{spread}\"", length.value);
+            let _ = writeln!(
+                out,
+                "  # Bonus token included; only the mean is known.\n  accept_length: \"{:.4}{spread}\"",
+                length.value
+            );
         }
     }
     source(files, digest, fits, &mut out);
@@ -68,7 +82,8 @@ fn source(files: &[String], digest: &Digest, fits: &Acceptances, out: &mut Strin
 
 /// Times by batch, one line each.
 fn cycles(key: &str, side: &DigestBatch, out: &mut String) {
-    let rows: Vec<(&u32, &BatchRow)> = side.batches.iter().filter(|(_, row)| row.cycle().count() > 0).collect();
+    let rows: Vec<(&u32, &BatchRow)> =
+        side.batches.iter().filter(|(_, row)| row.cycle().count() > 0).collect();
     if rows.is_empty() {
         return;
     }
@@ -94,9 +109,8 @@ fn cycles(key: &str, side: &DigestBatch, out: &mut String) {
 /// The keys of a scenario that were observed: at the batch that both sides have, else at the usual one.
 pub(super) fn observed(digest: &Digest, fits: &Acceptances) -> Option<String> {
     let throughput = |row: &BatchRow| row.throughput().quantile(0.5).map(|value| format!("{value:.2} tok/s"));
-    let plain_line = |row: &BatchRow| {
-        Some(format!("baseline:\n  observed: {{ throughput: {} }}\n", throughput(row)?))
-    };
+    let plain_line =
+        |row: &BatchRow| Some(format!("baseline:\n  observed: {{ throughput: {} }}\n", throughput(row)?));
     let Some((batch, row, plain)) = compared(digest) else {
         let (batch, row) = digest.baseline.usual()?;
         return Some(format!("workload: {{ batch: {batch} }}\n{}", plain_line(row)?));

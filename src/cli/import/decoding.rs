@@ -8,7 +8,7 @@ use super::acceptance::Acceptances;
 use super::acceptance_file;
 use super::decoding_json;
 use super::section::{Section, Table};
-use crate::import::serving::{BatchRow, Basis, Digest, DigestBatch, RateForm};
+use crate::import::serving::{Basis, BatchRow, Digest, DigestBatch, RateForm};
 use crate::import::{Observation, What};
 use crate::units::{Seconds, TokensPerSecond, significant};
 
@@ -98,7 +98,9 @@ impl Section for Decoding {
             notes.push("the counters reach back to the start of the server, warm-up included".to_owned());
         }
         if digest.flags.iter().any(|flags| flags.synthetic) {
-            notes.push("acceptance was forced by the server's flags: this is no acceptance of a model".to_owned());
+            notes.push(
+                "acceptance was forced by the server's flags: this is no acceptance of a model".to_owned(),
+            );
         }
         let eager: u64 = digest.speculation.batches.values().map(|row| row.eager).sum();
         if eager > 0 {
@@ -190,7 +192,8 @@ fn over_time(digest: &Digest, fits: &Acceptances, out: &mut String) {
         .chunks(each)
         .map(|part| {
             let total: u64 = part.iter().map(|w| w.intervals).sum();
-            let mean: f64 = part.iter().map(|w| w.accept_length() * w.intervals as f64).sum::<f64>() / total as f64;
+            let mean: f64 =
+                part.iter().map(|w| w.accept_length() * w.intervals as f64).sum::<f64>() / total as f64;
             format!("{mean:.2}")
         })
         .collect();
@@ -203,7 +206,8 @@ fn over_time(digest: &Digest, fits: &Acceptances, out: &mut String) {
 fn rates(digest: &Digest, out: &mut String) {
     for segment in digest.rates.iter().take(6) {
         if segment.form != RateForm::Absent {
-            let text = format!("accept rate, lines {} to {}: {}", segment.from, segment.to, segment.form.words());
+            let text =
+                format!("accept rate, lines {} to {}: {}", segment.from, segment.to, segment.form.words());
             wrapped(&text, "  ", out);
         }
     }
@@ -213,7 +217,8 @@ fn rates(digest: &Digest, out: &mut String) {
 }
 
 fn table(title: &str, side: &DigestBatch, out: &mut String) {
-    let rows: Vec<(&u32, &BatchRow)> = side.batches.iter().filter(|(_, row)| row.cycle().count() > 0).collect();
+    let rows: Vec<(&u32, &BatchRow)> =
+        side.batches.iter().filter(|(_, row)| row.cycle().count() > 0).collect();
     if rows.is_empty() {
         return;
     }

@@ -18,7 +18,10 @@ pub(super) fn keys(section: &Decoding, digest: &Digest, fits: &Acceptances, obje
     put("replicas", json!(digest.replicas));
     put("intervals", json!(digest.servers.values().sum::<u64>()));
     if let Some(length) = &fits.length {
-        put("accept_length", json!({"value": length.value, "low": length.ends.map(|e| e.0), "high": length.ends.map(|e| e.1)}));
+        put(
+            "accept_length",
+            json!({"value": length.value, "low": length.ends.map(|e| e.0), "high": length.ends.map(|e| e.1)}),
+        );
         put("accept_length_intervals", quantiles(&digest.spread, 1.0));
         put("accept_length_over_time", timeline(digest));
         put("dispersion", json!(fits.dispersion));
@@ -38,7 +41,10 @@ pub(super) fn keys(section: &Decoding, digest: &Digest, fits: &Acceptances, obje
     }
     put("accept_rate", json!(digest.rates.iter().map(rate).collect::<Vec<_>>()));
     put("flags", json!(digest.flags));
-    put("facts", json!(section.facts.iter().map(|(n, v)| json!({"name": n, "value": v})).collect::<Vec<_>>()));
+    put(
+        "facts",
+        json!(section.facts.iter().map(|(n, v)| json!({"name": n, "value": v})).collect::<Vec<_>>()),
+    );
     times(digest, &mut put);
     put("batches", batches(&digest.speculation));
     put("baseline_batches", batches(&digest.baseline));
@@ -165,8 +171,17 @@ fn batches(side: &DigestBatch) -> Value {
 /// A row per batch.
 pub(super) fn table(digest: &Digest) -> Table {
     let header = vec![
-        "speculation", "batch", "intervals", "undisturbed", "accept_length", "cycle_ms", "cycle_p5_ms", "cycle_p95_ms",
-        "throughput_tok_s", "graph", "eager",
+        "speculation",
+        "batch",
+        "intervals",
+        "undisturbed",
+        "accept_length",
+        "cycle_ms",
+        "cycle_p5_ms",
+        "cycle_p95_ms",
+        "throughput_tok_s",
+        "graph",
+        "eager",
     ];
     let mut rows = Vec::new();
     for (side, speculates) in [(&digest.speculation, true), (&digest.baseline, false)] {

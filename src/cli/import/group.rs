@@ -1,8 +1,10 @@
 //! All files of one kind, and what was read from them.
 
+use super::benchmarks::Benchmarks;
 use super::collectives::Collectives;
 use super::decoding::Decoding;
 use super::section::Section;
+use super::servers::Servers;
 use crate::cli::args::ImportArgs;
 use crate::import::{Kind, Observation, Summary};
 
@@ -18,7 +20,12 @@ pub(super) struct Group {
 
 /// One of each family. A line per family.
 fn sections(args: &ImportArgs) -> Vec<Box<dyn Section>> {
-    vec![Box::new(Collectives::new(args)), Box::new(Decoding::default())]
+    vec![
+        Box::new(Collectives::new(args)),
+        Box::new(Servers::new(args)),
+        Box::new(Benchmarks::new(args)),
+        Box::new(Decoding::default()),
+    ]
 }
 
 impl Group {

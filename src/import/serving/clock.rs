@@ -29,7 +29,8 @@ fn stamp(bytes: &[u8], colon: usize) -> Option<Seconds> {
     if bytes[colon - 3] != b':' || hour > 23 || minute > 59 || second > 60 {
         return None;
     }
-    let day = colon.checked_sub(6).filter(|at| matches!(bytes[*at], b' ' | b'T')).and_then(|at| date(bytes, at));
+    let day =
+        colon.checked_sub(6).filter(|at| matches!(bytes[*at], b' ' | b'T')).and_then(|at| date(bytes, at));
     let time = 3600 * hour + 60 * minute + second;
     Some(Seconds::new(86_400.0 * day.unwrap_or(0) as f64 + f64::from(time) + fraction(bytes, colon + 3)))
 }
@@ -83,7 +84,8 @@ mod tests {
         assert_eq!(at("[2025-06-07 21:25:14 TP0] "), Some(1_749_331_514.0));
         assert_eq!(at("2025-06-07T21:25:14.5Z stdout F "), Some(1_749_331_514.5));
         assert_eq!(at("2024-02-29T00:00:00Z x [2025-06-07 21:25:14] "), Some(1_749_331_514.0));
-        let minute = at("INFO 10-22 10:28:57 [x.py:1] ").unwrap() - at("INFO 10-22 10:27:57 [x.py:1] ").unwrap();
+        let minute =
+            at("INFO 10-22 10:28:57 [x.py:1] ").unwrap() - at("INFO 10-22 10:27:57 [x.py:1] ").unwrap();
         assert!((minute - 60.0).abs() < 1e-9);
         let day = at("INFO 03-01 00:00:00,000 ").unwrap() - at("INFO 02-28 00:00:00,250 ").unwrap();
         assert!((day - 86_399.75).abs() < 1e-6);

@@ -109,7 +109,8 @@ impl DigestBatch {
     /// The batch with most intervals that have a cycle time, undisturbed ones first.
     pub fn usual(&self) -> Option<(u32, &BatchRow)> {
         let rows = self.batches.iter().filter(|(_, row)| row.cycle().count() > 0);
-        rows.max_by_key(|(batch, row)| (row.cycle().count(), std::cmp::Reverse(**batch))).map(|(b, row)| (*b, row))
+        rows.max_by_key(|(batch, row)| (row.cycle().count(), std::cmp::Reverse(**batch)))
+            .map(|(b, row)| (*b, row))
     }
 }
 
@@ -221,7 +222,10 @@ impl Digest {
 
     /// The counts with most cycles whose positions are told.
     pub fn most_counted(&self) -> Option<&Counted> {
-        self.counts.values().filter(|counted| !counted.positions.is_empty()).max_by_key(|counted| counted.drafts)
+        self.counts
+            .values()
+            .filter(|counted| !counted.positions.is_empty())
+            .max_by_key(|counted| counted.drafts)
     }
 }
 

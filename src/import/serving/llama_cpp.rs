@@ -27,7 +27,8 @@ pub(super) struct Acceptance {
 /// What makes it unreadable or inconsistent.
 pub(super) fn acceptance(line: &str) -> Result<Option<Acceptance>, &'static str> {
     const CUT: &str = "the record was cut";
-    let rate = after(line, "draft acceptance =").or_else(|| after(line, "draft acceptance rate =")).ok_or(CUT)?;
+    let rate =
+        after(line, "draft acceptance =").or_else(|| after(line, "draft acceptance rate =")).ok_or(CUT)?;
     let (rate, rest) = rate.split_once('(').ok_or(CUT)?;
     let (accepted, rest) = rest.split_once("accepted /").ok_or(CUT)?;
     let (generated, rest) = rest.split_once("generated)").ok_or(CUT)?;
@@ -40,13 +41,16 @@ pub(super) fn acceptance(line: &str) -> Result<Option<Acceptance>, &'static str>
     if accepted > drafted || !rate.may_be(accepted as f64 / drafted as f64) {
         return Err("the acceptance is not accepted / generated");
     }
-    let length = after(rest, "mean acceptance length =").ok_or("no mean acceptance length: the number of drafts is unknown")?;
+    let length = after(rest, "mean acceptance length =")
+        .ok_or("no mean acceptance length: the number of drafts is unknown")?;
     let length = Printed::parse(length.split(',').next().unwrap_or("").trim())
         .filter(|length| length.half < 0.01)
         .ok_or("the mean is no number with two decimals")?;
     let list = after(rest, "acceptance rate per position =").and_then(|list| list.trim().strip_prefix('('));
     let rates: Option<Vec<Printed>> = match list {
-        Some(list) => list.split_once(')').ok_or(CUT)?.0.split(',').map(|rate| Printed::parse(rate.trim())).collect(),
+        Some(list) => {
+            list.split_once(')').ok_or(CUT)?.0.split(',').map(|rate| Printed::parse(rate.trim())).collect()
+        }
         None => Some(Vec::new()),
     };
     let rates = rates.ok_or("a rate per position is no number")?;
@@ -91,8 +95,12 @@ fn drafts(accepted: u64, length: Printed, rates: &[Printed]) -> Result<(u64, Vec
 
 /// Draft time per generated draft [ms], and drafts, of a statistics line.
 pub(super) fn draft_time(line: &str) -> Option<(f64, u64)> {
-    let calls: Vec<u64> =
-        after(line, "#calls(b,g,a) =")?.split(',').next()?.split_whitespace().map_while(|n| n.parse().ok()).collect();
+    let calls: Vec<u64> = after(line, "#calls(b,g,a) =")?
+        .split(',')
+        .next()?
+        .split_whitespace()
+        .map_while(|n| n.parse().ok())
+        .collect();
     let times: Vec<f64> = after(line, "dur(b,g,a) =")?
         .split_once(" ms")?
         .0
@@ -144,7 +152,8 @@ mod tests {
         for (from, to) in [("167", "176"), ("2.92", "3.92"), ("0.632", "0.532"), ("259", "295")] {
             assert!(acceptance(&LINE.replace(from, to)).is_err(), "{from} {to}");
         }
-        let none = "draft acceptance = 0.00000 (    0 accepted /     0 generated), mean acceptance length =  1.00";
+        let none =
+            "draft acceptance = 0.00000 (    0 accepted /     0 generated), mean acceptance length =  1.00";
         assert_eq!(acceptance(none), Ok(None));
         assert_eq!(draft_time("#calls(b,g,a) = 1 0 0, dur(b,g,a) = 0.1, 0.2, 0.3 ms"), None);
     }

@@ -29,7 +29,9 @@ pub(in crate::import) static SGLANG: Importer = Importer {
 pub(in crate::import) static VLLM: Importer = Importer {
     kind: "vllm-log",
     about: "vLLM server log: acceptance per position, throughput, cycle times",
-    claim: |head| claim(head, &["SpecDecoding metrics:", "Speculative metrics:", "Avg generation throughput:"]),
+    claim: |head| {
+        claim(head, &["SpecDecoding metrics:", "Speculative metrics:", "Avg generation throughput:"])
+    },
     read,
 };
 
@@ -43,7 +45,8 @@ pub(in crate::import) static LLAMA_CPP: Importer = Importer {
 
 fn claim(head: &Head, words: &[&str]) -> Claim {
     // JSON documents may quote log lines; their own importers know them better.
-    let json = head.text.trim_start().starts_with('[') && head.text.trim_start()[1..].trim_start().starts_with('{');
+    let json =
+        head.text.trim_start().starts_with('[') && head.text.trim_start()[1..].trim_start().starts_with('{');
     if json { Claim::No } else { head.sure_if(words) }
 }
 

@@ -94,14 +94,19 @@ fn a_restart_forgets_definitions_and_flags() {
 
 #[test]
 fn wrapped_coloured_and_prefixed_lines_are_the_same_lines() {
-    let plain: Vec<f64> = intervals(&import(&four_lines()).0).iter().map(|i| i.cycle().unwrap().0.ms()).collect();
+    let plain: Vec<f64> =
+        intervals(&import(&four_lines()).0).iter().map(|i| i.cycle().unwrap().0.ms()).collect();
     let wrap = |how: fn(&str) -> String| four_lines().lines().map(how).collect::<Vec<_>>().join("\r\n");
     let variants = [
-        wrap(|line| serde_json::json!({"log": format!("{line}\n"), "stream": "stderr", "time": "x"}).to_string()),
+        wrap(|line| {
+            serde_json::json!({"log": format!("{line}\n"), "stream": "stderr", "time": "x"}).to_string()
+        }),
         wrap(|line| serde_json::json!({"level": "info", "message": line}).to_string()),
         wrap(|line| format!("2025-10-22T10:27:59.123456789Z stderr F {line}")),
         wrap(|line| format!("sglang-0  | {line}")),
-        wrap(|line| format!("\u{1b}[32m{}\u{1b}[0m", line.replace("accept len:", "\u{1b}[1maccept len:\u{1b}[0m"))),
+        wrap(|line| {
+            format!("\u{1b}[32m{}\u{1b}[0m", line.replace("accept len:", "\u{1b}[1maccept len:\u{1b}[0m"))
+        }),
     ];
     for text in variants {
         let (found, summary) = import(&text);
@@ -115,7 +120,8 @@ fn wrapped_coloured_and_prefixed_lines_are_the_same_lines() {
 fn cut_lines_are_shown_and_their_neighbours_read() {
     let lines = four_lines();
     let lines: Vec<&str> = lines.lines().collect();
-    let text = [&lines[0][40..], "\n", &lines[1][..90], lines[1], "\n", &lines[2][..120], "\n", lines[3]].concat();
+    let text =
+        [&lines[0][40..], "\n", &lines[1][..90], lines[1], "\n", &lines[2][..120], "\n", lines[3]].concat();
     let (found, summary) = import(&text);
     assert_eq!(intervals(&found).len(), 2);
     assert_eq!(summary.skipped.count, 3, "{:?}", summary.skipped);
@@ -209,7 +215,9 @@ fn v0_counters_become_differences_and_restarts_runs() {
 #[test]
 fn garbage_is_counted_and_nothing_is_made_of_it() {
     let mut bytes = four_lines().into_bytes();
-    bytes.extend_from_slice(b"\x00\xff\xfe\x80 Decode batch. #running-req: \xff\n#running-req:\nSpecDecoding metrics:\n=\n:");
+    bytes.extend_from_slice(
+        b"\x00\xff\xfe\x80 Decode batch. #running-req: \xff\n#running-req:\nSpecDecoding metrics:\n=\n:",
+    );
     let mut found = Vec::new();
     let summary = read(&mut &bytes[..], &mut |observation| found.push(observation));
     assert_eq!(intervals(&found).len(), 4);

@@ -16,10 +16,19 @@ pub(super) type Visit<'a> = dyn FnMut(u64, Value) -> Result<bool, String> + 'a;
 /// counted as skipped.
 pub(super) fn each(
     input: &mut dyn BufRead,
+    visit: impl FnMut(u64, Value) -> Result<bool, String>,
+) -> Summary {
+    each_up_to(LONGEST, input, visit)
+}
+
+/// The same for objects of up to `longest` bytes.
+pub(in crate::import) fn each_up_to(
+    longest: usize,
+    input: &mut dyn BufRead,
     mut visit: impl FnMut(u64, Value) -> Result<bool, String>,
 ) -> Summary {
     let mut summary = Summary::default();
-    let mut scanner = Scanner { line: 1, column: 0, ..Scanner::default() };
+    let mut scanner = Scanner { line: 1, column: 0, longest, ..Scanner::default() };
     loop {
         let chunk = match input.fill_buf() {
             Ok(chunk) => chunk,
@@ -47,6 +56,7 @@ pub(super) fn each(
 struct Scanner {
     line: u64,
     column: u64,
+    longest: usize,
     object: Vec<u8>,
     begun: u64,
     /// Braces that are open.
@@ -110,7 +120,7 @@ impl Scanner {
             }
             _ => {}
         }
-        if self.object.len() > LONGEST {
+        if self.object.len() > self.longest {
             self.drop_open("an object that is longer than any of these servers write", summary);
         }
     }
@@ -124,7 +134,11 @@ impl Scanner {
 
     fn end_of_line(&mut self, summary: &mut Summary) {
         if !self.outside.is_empty() {
-            summary.skipped.note(self.line, "text that is no JSON object", &String::from_utf8_lossy(&self.outside));
+            summary.skipped.note(
+                self.line,
+                "text that is no JSON object",
+                &String::from_utf8_lossy(&self.outside),
+            );
             self.outside.clear();
         }
     }
@@ -139,7 +153,7 @@ impl Scanner {
 }
 
 fn take(object: &[u8], line: u64, visit: &mut Visit) -> Result<bool, String> {
-    let value = serde_json::from_slice(object).map_err(|error| format!("no JSON object: {error}"))?;
+    let value = crate::import::json::parse(object).map_err(|error| format!("no JSON object: {error}"))?;
     visit(line, value)
 }
 
@@ -158,7 +172,11 @@ mod tests {
 
     #[test]
     fn lines_lists_and_spread_objects() {
-        for text in ["{\"a\":1}\n{\"a\":{\"b\":\"}{\\\"\"}}\n", "[{\"a\":1},\n {\"a\":{\"b\":\"}{\\\"\"}}]", "{\n\"a\":\n1}{\"a\":2}"] {
+        for text in [
+            "{\"a\":1}\n{\"a\":{\"b\":\"}{\\\"\"}}\n",
+            "[{\"a\":1},\n {\"a\":{\"b\":\"}{\\\"\"}}]",
+            "{\n\"a\":\n1}{\"a\":2}",
+        ] {
             let (found, summary) = import(text);
             assert_eq!((found.len(), summary.read, summary.skipped.count), (2, 2, 0), "{text}");
         }
@@ -168,7 +186,8 @@ mod tests {
 
     #[test]
     fn cut_objects_and_other_text_are_counted() {
-        let (found, summary) = import("{\"a\": \"cut\n{\"b\": 1}\nnot json\n{\"c\": 1} trailing\n{\"d\": tru}\n{\"e\"");
+        let (found, summary) =
+            import("{\"a\": \"cut\n{\"b\": 1}\nnot json\n{\"c\": 1} trailing\n{\"d\": tru}\n{\"e\"");
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(summary.skipped.count, 5, "{:?}", summary.skipped);
         assert_eq!(summary.lines, 6);

@@ -24,7 +24,12 @@ pub(in crate::import) static DUMPS: Importer = Importer {
     kind: "prometheus",
     about: "text dumps of /metrics: counters of vLLM, gauges of SGLang and TensorRT-LLM",
     claim: |head| {
-        let words = ["vllm:spec_decode_num_", "sglang:gen_throughput", "sglang:spec_accept_length", "trtllm_spec_decode_"];
+        let words = [
+            "vllm:spec_decode_num_",
+            "sglang:gen_throughput",
+            "sglang:spec_accept_length",
+            "trtllm_spec_decode_",
+        ];
         if head.has("# TYPE ") { head.sure_if(&words) } else { head.sure_if(&words[..1]) }
     },
     read,
@@ -54,7 +59,12 @@ fn read(input: &mut dyn BufRead, sink: &mut Sink) -> Summary {
     });
     dumps.end(summary.lines, &mut summary, sink);
     if dumps.count == 1 && dumps.counters {
-        summary.warn("since-boot", 0, "one dump alone counts since the start of the server; a second one makes an interval", "");
+        summary.warn(
+            "since-boot",
+            0,
+            "one dump alone counts since the start of the server; a second one makes an interval",
+            "",
+        );
     }
     summary
 }
@@ -142,7 +152,8 @@ fn counters(now: &Series, before: Option<&Series>) -> Option<Result<Counted, &'s
     let drafts = sum("vllm:spec_decode_num_drafts")?;
     let all = || -> Result<Counted, &'static str> {
         let drafts = drafts?;
-        let accepted = sum("vllm:spec_decode_num_accepted_tokens").ok_or("a dump without accepted tokens")??;
+        let accepted =
+            sum("vllm:spec_decode_num_accepted_tokens").ok_or("a dump without accepted tokens")??;
         let drafted = sum("vllm:spec_decode_num_draft_tokens").unwrap_or(Ok(0))?;
         let mut positions = vec![0.0; deepest(now)];
         for (series, value) in now.iter().filter(|(series, _)| of(series, PER_POSITION)) {
@@ -176,7 +187,11 @@ fn position(series: &str) -> Option<usize> {
 
 /// Positions that the dump names.
 fn deepest(now: &Series) -> usize {
-    now.keys().filter(|series| of(series, PER_POSITION)).filter_map(|series| position(series)).max().map_or(0, |at| at + 1)
+    now.keys()
+        .filter(|series| of(series, PER_POSITION))
+        .filter_map(|series| position(series))
+        .max()
+        .map_or(0, |at| at + 1)
 }
 
 fn emit(counted: Counted, line: u64, since_boot: bool, sink: &mut Sink) {
@@ -237,7 +252,9 @@ mod tests {
             positions.iter().sum::<u64>()
         );
         for (at, count) in positions.iter().enumerate() {
-            text += &format!("vllm:spec_decode_num_accepted_tokens_per_pos_total{{{label},position=\"{at}\"}} {count}.0\n");
+            text += &format!(
+                "vllm:spec_decode_num_accepted_tokens_per_pos_total{{{label},position=\"{at}\"}} {count}.0\n"
+            );
         }
         text
     }
@@ -248,7 +265,10 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert!(found[0].since_boot && !found[1].since_boot);
         let counted = found[1].counted.as_ref().expect("counters");
-        assert_eq!((counted.drafts, counted.accepted, counted.positions.clone()), (297, 464, vec![248, 152, 64]));
+        assert_eq!(
+            (counted.drafts, counted.accepted, counted.positions.clone()),
+            (297, 464, vec![248, 152, 64])
+        );
         assert!(summary.warnings.is_empty());
         let (found, summary) = import(&dump(0, 100, [80, 50, 20]));
         assert_eq!(found.len(), 1);

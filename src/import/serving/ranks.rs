@@ -122,7 +122,10 @@ mod tests {
             }
         }
         assert_eq!(counted, 20);
-        assert!((0..20).all(|tick| !says(tick, 5, "from a second file")), "files of ranks one after the other");
+        assert!(
+            (0..20).all(|tick| !says(tick, 5, "from a second file")),
+            "files of ranks one after the other"
+        );
         let heard: Vec<bool> = (30..36).map(|tick| says(tick, 5, "alone")).collect();
         assert_eq!(heard, [false, false, false, true, true, true]);
         assert!(!says(35, 5, "alone"), "the same line again");

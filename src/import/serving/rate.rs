@@ -59,7 +59,9 @@ impl RateForm {
             Self::LengthOverRows { rows } => {
                 format!("accept length / {rows}: over the rows of a verify pass (before sglang PR#23530)")
             }
-            Self::LengthOverSteps { steps } => format!("accept length / {steps}: over the draft steps (JAX port)"),
+            Self::LengthOverSteps { steps } => {
+                format!("accept length / {steps}: over the draft steps (JAX port)")
+            }
             Self::DraftsOverDrafted { rows } => {
                 format!("(accept length - 1) / {}: accepted over drafted tokens (sglang PR#23530)", rows - 1)
             }
@@ -222,7 +224,10 @@ mod tests {
         let mut readings = Readings::default();
         for (line, (length, rate)) in pairs.iter().enumerate() {
             let number = |text| Printed::parse(text).expect("a number");
-            assert!(readings.add(line as u64 + 1, number(length), Some(number(rate)), false), "{length} {rate}");
+            assert!(
+                readings.add(line as u64 + 1, number(length), Some(number(rate)), false),
+                "{length} {rate}"
+            );
         }
         readings.close(flags).expect("lines").form
     }
@@ -244,11 +249,16 @@ mod tests {
         let none = ServerFlags::default();
         let ambiguous = RateForm::Ambiguous { over: vec![13], drafts: vec![6] };
         assert_eq!(form(&[("1.67", "0.13")], &none), ambiguous);
-        let flags = ServerFlags { steps: Some(5), topk: Some(1), draft_tokens: Some(6), ..ServerFlags::default() };
+        let flags =
+            ServerFlags { steps: Some(5), topk: Some(1), draft_tokens: Some(6), ..ServerFlags::default() };
         assert_eq!(form(&[("1.67", "0.13")], &flags), RateForm::DraftsOverDrafted { rows: 6 });
         // (3.1 - 1)/5 = 0.42.
-        assert_eq!(form(&[("1.67", "0.13"), ("3.10", "0.42")], &none), RateForm::DraftsOverDrafted { rows: 6 });
-        let tree = ServerFlags { steps: Some(5), topk: Some(4), draft_tokens: Some(8), ..ServerFlags::default() };
+        assert_eq!(
+            form(&[("1.67", "0.13"), ("3.10", "0.42")], &none),
+            RateForm::DraftsOverDrafted { rows: 6 }
+        );
+        let tree =
+            ServerFlags { steps: Some(5), topk: Some(4), draft_tokens: Some(8), ..ServerFlags::default() };
         // Version 2 divides by steps + 1, version 3 by draft tokens.
         assert_eq!(form(&[("3.00", "0.50")], &tree), RateForm::LengthOverRows { rows: 6 });
         assert_eq!(form(&[("3.20", "0.40")], &tree), RateForm::LengthOverRows { rows: 8 });
@@ -256,7 +266,8 @@ mod tests {
 
     #[test]
     fn steps_of_the_jax_port_are_known_by_its_flags() {
-        let flags = ServerFlags { steps: Some(3), topk: Some(1), draft_tokens: Some(4), ..ServerFlags::default() };
+        let flags =
+            ServerFlags { steps: Some(3), topk: Some(1), draft_tokens: Some(4), ..ServerFlags::default() };
         assert_eq!(form(&[("1.95", "0.65")], &flags), RateForm::LengthOverSteps { steps: 3 });
     }
 

@@ -23,7 +23,12 @@ pub(in crate::import) static RESPONSES: Importer = Importer {
     kind: "responses",
     about: "answers of SGLang or vLLM that tell their acceptance (JSON lines or a list)",
     claim: |head| {
-        head.sure_if(&["\"spec_accept_histogram\"", "\"spec_correct_drafts_histogram\"", "\"acceptance_histogram\"", "\"spec_verify_ct\""])
+        head.sure_if(&[
+            "\"spec_accept_histogram\"",
+            "\"spec_correct_drafts_histogram\"",
+            "\"acceptance_histogram\"",
+            "\"spec_verify_ct\"",
+        ])
     },
     read,
 };
@@ -57,7 +62,9 @@ fn interval(answer: &Value, line: u64) -> Result<Option<DecodeInterval>, String>
         return Ok(counted(&cells)?.map(|counted| filled(server, line, counted)));
     }
     let number = |name: &str| find(answer, name, 6).and_then(Value::as_u64);
-    let Some((passes, tokens)) = number("spec_verify_ct").zip(number("completion_tokens")) else { return Ok(None) };
+    let Some((passes, tokens)) = number("spec_verify_ct").zip(number("completion_tokens")) else {
+        return Ok(None);
+    };
     if passes == 0 {
         return Ok(None);
     }
@@ -76,7 +83,8 @@ fn counted(cells: &[u64]) -> Result<Option<Counted>, String> {
     }
     let Some(drafts) = tails.first().copied().filter(|drafts| *drafts > 0) else { return Ok(None) };
     let positions = tails.split_off(1);
-    let accepted = positions.iter().try_fold(0_u64, |sum, n| sum.checked_add(*n)).ok_or("a histogram overflows")?;
+    let accepted =
+        positions.iter().try_fold(0_u64, |sum, n| sum.checked_add(*n)).ok_or("a histogram overflows")?;
     Ok(Some(Counted { drafts, drafted: 0, accepted, positions, rounded: false }))
 }
 
@@ -93,9 +101,10 @@ fn find<'a>(value: &'a Value, name: &str, depth: u32) -> Option<&'a Value> {
         return None;
     }
     match value {
-        Value::Object(map) => {
-            map.get(name).filter(|v| !v.is_null()).or_else(|| map.values().find_map(|v| find(v, name, depth - 1)))
-        }
+        Value::Object(map) => map
+            .get(name)
+            .filter(|v| !v.is_null())
+            .or_else(|| map.values().find_map(|v| find(v, name, depth - 1))),
         Value::Array(list) => list.iter().find_map(|v| find(v, name, depth - 1)),
         _ => None,
     }
@@ -131,7 +140,9 @@ mod tests {
     fn tokens_over_passes_where_there_is_no_histogram() {
         let (found, _) = import(r#"{"meta_info": {"completion_tokens": 100, "spec_verify_ct": 40}}"#);
         assert!((found[0].accept_length.expect("told").get() - 2.5).abs() < 1e-12);
-        let (found, summary) = import(r#"{"meta_info": {"completion_tokens": 10, "spec_verify_ct": 40, "spec_accept_histogram": null}}"#);
+        let (found, summary) = import(
+            r#"{"meta_info": {"completion_tokens": 10, "spec_verify_ct": 40, "spec_accept_histogram": null}}"#,
+        );
         assert_eq!((found.len(), summary.skipped.count), (0, 1));
     }
 

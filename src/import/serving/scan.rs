@@ -130,13 +130,18 @@ mod tests {
             ("half a line, accept len: 1.9", Family::SglangDecode),
             ("server_args=ServerArgs(model_path='x')", Family::SglangFlags),
             ("INFO SpecDecoding metrics: Mean", Family::VllmSpec),
-            ("Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 2", Family::VllmEngine),
+            (
+                "Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 2",
+                Family::VllmEngine,
+            ),
             ("draft acceptance = 0.64479 (", Family::LlamaAcceptance),
         ];
         for (line, family_) in told {
             assert_eq!(family(line), Some(family_), "{line}");
         }
-        for line in ["", ":", "=", "INFO:     127.0.0.1:56326 - \"POST /v1/chat HTTP/1.1\" 200 OK", "::::====  q:"] {
+        for line in
+            ["", ":", "=", "INFO:     127.0.0.1:56326 - \"POST /v1/chat HTTP/1.1\" 200 OK", "::::====  q:"]
+        {
             assert_eq!(family(line), None, "{line}");
         }
     }

@@ -165,7 +165,10 @@ mod tests {
         let two = "Decode batch. #running-req: 1, #token: 186, token usage: 0.00, accept len: 1.95, accept rate: 0.49, \
                    cuda graph: True, gen throughput (token/s): 178.86, #queue-req: 0, ";
         let found = read(two).expect("whole");
-        assert_eq!((found.accept_length, found.accept_rate), (Printed::parse("1.95"), Printed::parse("0.49")));
+        assert_eq!(
+            (found.accept_length, found.accept_rate),
+            (Printed::parse("1.95"), Printed::parse("0.49"))
+        );
         assert_eq!(found.graph, Some(true));
         let three = "Decode batch, #running-req: 48, #token: 159559, token usage: 0.29, accept len: 2.94, accept rate: 0.65, \
                      cuda graph: True, gen throughput (token/s): 2849.40, #queue-req: 1526";

@@ -72,15 +72,17 @@ fn read(input: &mut dyn BufRead, sink: &mut Sink) -> Summary {
 fn interval(found: &Iteration, line: u64) -> Result<Option<DecodeInterval>, String> {
     let batching = found.inflight_batching_stats.as_ref();
     let mut interval = DecodeInterval::new(Server::TensorRt, line);
-    interval.printed_cycle =
-        found.latency.filter(|ms| ms.is_finite() && *ms > 0.0).map(Seconds::from_ms);
+    interval.printed_cycle = found.latency.filter(|ms| ms.is_finite() && *ms > 0.0).map(Seconds::from_ms);
     interval.prefill = batching.and_then(|b| b.num_context_requests).is_some_and(|requests| requests > 0);
     interval.queued = batching.and_then(|b| b.num_paused_requests).and_then(|n| u32::try_from(n).ok());
     let generating = batching.and_then(|b| b.num_gen_requests);
     match &found.spec_decoding_stats {
         Some(spec) if spec.num_draft_tokens > 0 => {
             let (accepted, requests) = (spec.num_accepted_tokens, spec.num_requests_with_draft_tokens);
-            if requests == 0 || accepted > spec.num_draft_tokens || spec.num_draft_tokens > requests.saturating_mul(1024) {
+            if requests == 0
+                || accepted > spec.num_draft_tokens
+                || spec.num_draft_tokens > requests.saturating_mul(1024)
+            {
                 return Err("its counts disagree".to_owned());
             }
             let length = 1.0 + accepted as f64 / requests as f64;
@@ -128,7 +130,10 @@ mod tests {
         for text in [format!("[{ONE}, {ONE}]"), format!("{line}\n{line}\n"), format!("{line}\n{line}")] {
             let (found, summary) = import(&text);
             assert_eq!((found.len(), summary.read), (2, 2), "{text}");
-            assert!((found[1].cycle().expect("printed").0.ms() - 31.2).abs() < 1e-12, "not the 4.1 ms of drafting");
+            assert!(
+                (found[1].cycle().expect("printed").0.ms() - 31.2).abs() < 1e-12,
+                "not the 4.1 ms of drafting"
+            );
             assert!((found[1].accept_length.expect("drafted").get() - 2.625).abs() < 1e-12);
             assert_eq!((found[1].running, found[1].drafted_tokens), (Some(8), Some(3)));
             assert!(found[1].is_undisturbed() && !found[0].is_undisturbed());

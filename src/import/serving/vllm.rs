@@ -39,7 +39,8 @@ pub(super) struct Spec {
 /// What makes it unreadable or inconsistent.
 pub(super) fn spec(record: &str) -> Result<Option<Spec>, &'static str> {
     let tokens = |name: &str| -> Result<u64, &'static str> {
-        let value = after(record, name).ok_or("the record was cut: accepted and drafted tokens do not both stand in it")?;
+        let value = after(record, name)
+            .ok_or("the record was cut: accepted and drafted tokens do not both stand in it")?;
         let (digits, _) = value.split_once(" tokens").ok_or("the record was cut inside a count")?;
         digits.trim().parse().map_err(|_| "a count is no whole number")
     };
@@ -50,13 +51,16 @@ pub(super) fn spec(record: &str) -> Result<Option<Spec>, &'static str> {
     if accepted > drafted {
         return Err("more tokens were accepted than drafted");
     }
-    let percent = after(record, "raft acceptance rate:").and_then(|value| Printed::parse(value.split_once('%')?.0.trim()));
+    let percent = after(record, "raft acceptance rate:")
+        .and_then(|value| Printed::parse(value.split_once('%')?.0.trim()));
     if percent.is_some_and(|percent| !percent.may_be(100.0 * accepted as f64 / drafted as f64)) {
         return Err("the draft acceptance rate is not accepted / drafted");
     }
     let rates = positions(record)?;
     let printed = match after(record, "Mean acceptance length:") {
-        Some(value) => Some(Printed::parse(value.split(',').next().unwrap_or("").trim()).ok_or("a mean is no number")?),
+        Some(value) => {
+            Some(Printed::parse(value.split(',').next().unwrap_or("").trim()).ok_or("a mean is no number")?)
+        }
         None => None,
     };
     let accepted_rate = after(record, "Accepted throughput:").and_then(|value| {
@@ -82,13 +86,17 @@ fn checked(
         return Err("the mean acceptance length is not 1 + the sum of the rates per position");
     }
     // Fewer tokens than k may be drafted near a request's end, or by a schedule: the mean then tells the drafts.
-    let exact = drafted.is_multiple_of(k) && printed.may_be(1.0 + accepted as f64 * k as f64 / drafted as f64);
+    let exact =
+        drafted.is_multiple_of(k) && printed.may_be(1.0 + accepted as f64 * k as f64 / drafted as f64);
     let drafts = if exact { drafted / k } else { drafts_of(accepted, rates, printed).unwrap_or(0) };
-    let odd = (!exact).then_some("drafted tokens are no multiple of the positions: the number of drafts follows from the mean");
+    let odd = (!exact).then_some(
+        "drafted tokens are no multiple of the positions: the number of drafts follows from the mean",
+    );
     if drafts == 0 || drafted > drafts.saturating_mul(k) {
         return Err("accepted tokens, drafted tokens and the mean acceptance length disagree");
     }
-    let positions = counts(drafts, accepted, rates).ok_or("the rates per position do not add up to the accepted tokens")?;
+    let positions = counts(drafts, accepted, rates)
+        .ok_or("the rates per position do not add up to the accepted tokens")?;
     let counted = Counted { drafts, drafted, accepted, positions, rounded: true };
     Ok(Some(Spec { counted, accepted_rate, odd }))
 }
@@ -107,7 +115,8 @@ pub(super) fn counts(drafts: u64, accepted: u64, rates: &[Printed]) -> Option<Ve
     let n = drafts as f64;
     let low = |rate: &Printed| ((rate.value - rate.half) * n - 1e-6).ceil().max(0.0) as u64;
     let high = |rate: &Printed| ((rate.value + rate.half) * n + 1e-6).floor().min(n) as u64;
-    let mut counts: Vec<u64> = rates.iter().map(|rate| ((rate.value * n).round() as u64).min(drafts)).collect();
+    let mut counts: Vec<u64> =
+        rates.iter().map(|rate| ((rate.value * n).round() as u64).min(drafts)).collect();
     let mut missing = i128::from(accepted) - counts.iter().map(|c| i128::from(*c)).sum::<i128>();
     // Whole steps at every position first, then single ones from the front.
     for (count, rate) in counts.iter_mut().zip(rates) {
@@ -167,7 +176,8 @@ pub(super) fn spec_v0(record: &str) -> Result<Option<SpecV0>, &'static str> {
         let end = value.find([',', '\n']).unwrap_or(value.len());
         let text = value[..end].trim();
         // The last count ends with a full stop, which a cut would take away.
-        let text = if last { text.strip_suffix('.').ok_or("the record was cut inside a count")? } else { text };
+        let text =
+            if last { text.strip_suffix('.').ok_or("the record was cut inside a count")? } else { text };
         whole(text).ok_or("a count is no whole number")
     };
     let found = SpecV0 {
@@ -213,7 +223,9 @@ pub(super) fn engine(line: &str) -> Result<Engine, &'static str> {
     };
     let requests = |name: &str| -> Option<&str> { Some(after(line, name)?.split_once(" reqs")?.0.trim()) };
     let running = requests("Running:").ok_or("the record was cut: no running requests")?;
-    let queued = requests("Waiting:").or_else(|| requests("Pending:")).ok_or("the record was cut: no waiting requests")?;
+    let queued = requests("Waiting:")
+        .or_else(|| requests("Pending:"))
+        .ok_or("the record was cut: no waiting requests")?;
     let count = |text: &str| text.parse::<u32>().map_err(|_| "a count is no whole number");
     let replica = line.find("Engine ").and_then(|at| line[at + 7..].split(':').next()?.trim().parse().ok());
     Ok(Engine {

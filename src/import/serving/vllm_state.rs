@@ -154,9 +154,10 @@ impl VllmState {
         };
         if let Some(mut waiting) = self.waiting.take() {
             let to_next = distance(Some(next.clock).flatten(), next.line, waiting.clock, waiting.line);
-            let to_last = self.last.as_ref().filter(|last| !last.joined).map_or(f64::INFINITY, |last| {
-                distance(last.clock, last.line, waiting.clock, waiting.line)
-            });
+            let to_last =
+                self.last.as_ref().filter(|last| !last.joined).map_or(f64::INFINITY, |last| {
+                    distance(last.clock, last.line, waiting.clock, waiting.line)
+                });
             if to_last <= to_next && to_last <= FARTHEST {
                 join(&mut waiting, self.last.as_mut().expect("it was measured to"));
             } else if to_next <= FARTHEST {
@@ -219,7 +220,8 @@ fn join(interval: &mut DecodeInterval, line: &mut EngineLine) {
     interval.throughput = Some(TokensPerSecond::new(line.engine.generation));
     interval.prefill = line.engine.prompt > 0.0;
     // An interval of acceptance much longer than that of throughput holds idle time.
-    let idle = interval.length.zip(line.since).is_some_and(|(length, since)| length.get() > 1.5 * since.get());
+    let idle =
+        interval.length.zip(line.since).is_some_and(|(length, since)| length.get() > 1.5 * since.get());
     interval.steady = line.before == Some(line.engine.running) && !idle;
 }
 

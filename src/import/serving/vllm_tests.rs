@@ -45,13 +45,20 @@ fn later_lines_tell_their_interval() {
 fn nothing_drafted_is_no_record() {
     let nan = "SpecDecoding metrics: Draft acceptance rate: nan%, Accepted: 0 tokens, Drafted: 0 tokens";
     assert_eq!(spec(nan), Ok(None));
-    let early = "SpecDecoding metrics: Draft acceptance rate: 38.8%, Accepted: 150 tokens, Drafted: 387 tokens";
+    let early =
+        "SpecDecoding metrics: Draft acceptance rate: 38.8%, Accepted: 150 tokens, Drafted: 387 tokens";
     assert!(spec(early).is_err(), "no positions and no mean: the number of drafts is unknown");
 }
 
 #[test]
 fn checksums_refuse_altered_numbers_and_cut_lines() {
-    for (from, to) in [("0.512", "0.412"), ("2.56", "2.66"), ("464 tokens", "474 tokens"), ("891", "791"), ("0.215", "0.915")] {
+    for (from, to) in [
+        ("0.512", "0.412"),
+        ("2.56", "2.66"),
+        ("464 tokens", "474 tokens"),
+        ("891", "791"),
+        ("0.215", "0.915"),
+    ] {
         assert!(spec(&LATER.replace(from, to)).is_err(), "{from} {to}");
     }
     let whole = read(JUNE);
