@@ -18,6 +18,9 @@ const REFUTED: f64 = 0.05;
 /// Intervals this much more unlike than chance make them are said to differ.
 const UNLIKE: f64 = 1.5;
 
+/// Intervals that tell how intervals differ.
+const ENOUGH: u64 = 8;
+
 /// A mean, and the range that holds it nine times in ten where something tells it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Range {
@@ -85,8 +88,14 @@ impl Acceptances {
         let sampling = self
             .variance()
             .map(|variance| SPREAD_DEVIATIONS * (variance / digest.lengths.cycles.max(1.0)).sqrt());
-        let between = digest.lengths.standard_error().zip(student(digest.lengths.intervals));
-        let between = between.map(|(error, deviations)| deviations * error);
+        let intervals = digest.lengths.intervals;
+        let between = digest
+            .lengths
+            .standard_error()
+            .zip(student(intervals))
+            // A handful of intervals says little about how they differ.
+            .filter(|_| sampling.is_none() || intervals >= ENOUGH)
+            .map(|(error, deviations)| deviations * error);
         let half = sampling.into_iter().chain(between).reduce(f64::max);
         let most = self.depth.map_or(f64::INFINITY, |k| f64::from(k) + 1.0).max(value);
         Some(Range { value, ends: half.map(|half| ((value - half).max(1.0), (value + half).min(most))) })
@@ -191,9 +200,10 @@ impl Acceptances {
                     tested(fit.goodness)
                 );
             }
-            None => out.push_str("  rates differ   no: conditional rates do not rise with the position\n"),
+            None => out
+                .push_str("  rates differ   no: no spread of rates between requests is likelier than none\n"),
         }
-        wrapped(&format!("So: {}: {}.", name(fits.recommended), fits.recommended.because()), "  ", out);
+        wrapped(&format!("Use {}: {}.", name(fits.recommended), fits.recommended.because()), "  ", out);
         if self.other_depths > 0 {
             wrapped(
                 &format!(
@@ -217,8 +227,8 @@ fn student(intervals: u64) -> Option<f64> {
 pub(super) const fn name(recommended: Recommended) -> &'static str {
     match recommended {
         Recommended::Geometric | Recommended::GeometricUntested => "one rate",
-        Recommended::Beta => "rates that differ between requests",
-        Recommended::Positions => "position by position",
+        Recommended::Beta => "a rate that differs between requests",
+        Recommended::Positions => "one rate per position",
     }
 }
 

@@ -59,9 +59,9 @@ pub(super) fn yaml(files: &[String], digest: &Digest, fits: &Acceptances) -> Res
 }
 
 fn source(files: &[String], digest: &Digest, fits: &Acceptances, out: &mut String) {
-    let server = digest.server().map_or("unknown", |server| server.kind());
+    let server = digest.server().map_or("unknown", |server| server.name());
     let names: Vec<String> = files.iter().map(|file| quoted(&base(file))).collect();
-    let _ = writeln!(out, "imported:\n  kind: {server}\n  files: [{}]", names.join(", "));
+    let _ = writeln!(out, "imported:\n  server: {server}\n  files: [{}]", names.join(", "));
     let _ = writeln!(out, "  intervals: {}", digest.lengths.intervals);
     if let Some(length) = &fits.length {
         let _ = write!(out, "  accept_length: {{ value: {:.4}", length.value);

@@ -8,7 +8,7 @@ use super::acceptance::Acceptances;
 use super::acceptance_file;
 use super::decoding_json;
 use super::section::{Section, Table};
-use crate::import::serving::{Basis, BatchRow, Digest, DigestBatch, RateForm};
+use crate::import::serving::{Basis, BatchRow, Counted, DecodeInterval, Digest, DigestBatch, RateForm};
 use crate::import::{Observation, What};
 use crate::units::{Seconds, TokensPerSecond, significant};
 
@@ -24,7 +24,12 @@ pub(super) struct Decoding {
     pub(super) digest: Digest,
     pub(super) files: Vec<String>,
     pub(super) facts: Vec<(&'static str, String)>,
-    pub(super) since_boot: u64,
+    /// The first dump of counters: used where no other makes an interval with it.
+    boot: Option<Box<DecodeInterval>>,
+    /// Counters at the last dump.
+    counters: Option<Counted>,
+    /// Intervals between dumps.
+    differences: u64,
 }
 
 impl Section for Decoding {
@@ -35,13 +40,8 @@ impl Section for Decoding {
 
     fn take(&mut self, observation: &Observation) {
         match &observation.what {
-            What::Decode(interval) => {
-                self.since_boot += u64::from(interval.since_boot);
-                // Later dumps make intervals; what lies before the first one is another workload.
-                if !(interval.since_boot && self.files.len() > 1) {
-                    self.digest.add(interval);
-                }
-            }
+            What::Decode(interval) if self.counters.is_some() || interval.since_boot => self.dump(interval),
+            What::Decode(interval) => self.digest.add(interval),
             What::Rate(segment) => self.digest.rate(segment),
             What::Flags(flags) => self.digest.flags(flags),
             What::Fact { name, value } if self.facts.len() < 64 => self.facts.push((name, value.clone())),
@@ -50,20 +50,20 @@ impl Section for Decoding {
     }
 
     fn is_empty(&self) -> bool {
-        self.digest.is_empty()
+        self.digest.is_empty() && self.boot.is_none()
     }
 
     fn text(&self, out: &mut String) {
         let digest = self.closed();
         let fits = Acceptances::of(&digest);
-        let _ = writeln!(out, "{}\n", verdict(&digest, &fits));
+        let _ = writeln!(out, "{}", verdict(&digest, &fits));
         if let Some(length) = &fits.length {
             let ends = length.ends.map_or("its range is not told".to_owned(), |(low, high)| {
                 format!("{} to {} nine times in ten", significant(low, 4), significant(high, 4))
             });
             let _ = writeln!(
                 out,
-                "Accept length, bonus token included: {}, {ends}",
+                "\nAccept length, bonus token included: {}, {ends}",
                 significant(length.value, 4)
             );
             over_time(&digest, &fits, out);
@@ -94,8 +94,11 @@ impl Section for Decoding {
     fn notes(&self) -> Vec<String> {
         let digest = self.closed();
         let mut notes = Vec::new();
-        if self.since_boot > 0 && self.since_boot == digest.lengths.intervals {
-            notes.push("the counters reach back to the start of the server, warm-up included".to_owned());
+        if self.boot.is_some() && self.differences == 0 {
+            notes.push(
+                "one dump alone counts since the start of the server, warm-up included; a second one makes an interval"
+                    .to_owned(),
+            );
         }
         if digest.flags.iter().any(|flags| flags.synthetic) {
             notes.push(
@@ -115,9 +118,38 @@ impl Section for Decoding {
 }
 
 impl Decoding {
+    /// Counters of a dump: those since boot become the difference to the dump before, in whichever file that was.
+    fn dump(&mut self, interval: &DecodeInterval) {
+        let Some(counted) = &interval.counted else { return self.digest.add(interval) };
+        let before = self.counters.take();
+        if !interval.since_boot {
+            self.counters = before.map(|before| before.plus(counted));
+            self.differences += 1;
+            return self.digest.add(interval);
+        }
+        self.counters = Some(counted.clone());
+        let difference = before.and_then(|before| counted.since(&before)).filter(|found| found.drafts > 0);
+        match difference {
+            Some(found) => {
+                self.differences += 1;
+                let accept_length = found.accept_length();
+                self.digest.add(&DecodeInterval {
+                    accept_length,
+                    counted: Some(found),
+                    since_boot: false,
+                    ..interval.clone()
+                });
+            }
+            None => self.boot = Some(Box::new(interval.clone())),
+        }
+    }
+
     /// The digest with its last run closed.
     fn closed(&self) -> Digest {
         let mut digest = self.digest.clone();
+        if let Some(boot) = self.boot.as_ref().filter(|_| self.differences == 0) {
+            digest.add(boot);
+        }
         digest.close();
         digest
     }
@@ -139,7 +171,7 @@ fn verdict(digest: &Digest, fits: &Acceptances) -> String {
     let Some(length) = &fits.length else {
         return match digest.baseline.usual() {
             Some((batch, row)) => format!(
-                "{server}, without speculation: {} per step at batch {batch}, {}.",
+                "{server}, without speculation: {} per step at batch {batch}{}.",
                 ms(row.cycle().quantile(0.5)),
                 tok_s(row.throughput().quantile(0.5))
             ),
@@ -151,7 +183,7 @@ fn verdict(digest: &Digest, fits: &Acceptances) -> String {
         Some((batch, row, plain)) => {
             let cycle = row.cycle().quantile(0.5);
             let mut text = format!(
-                "{server}: {length} tokens per cycle of {} at batch {batch}, {}.",
+                "{server}: {length} tokens per cycle of {} at batch {batch}{}.",
                 ms(cycle),
                 tok_s(row.throughput().quantile(0.5))
             );
@@ -298,7 +330,7 @@ pub(super) fn ms(seconds: Option<f64>) -> String {
 }
 
 fn tok_s(rate: Option<f64>) -> String {
-    rate.map_or("-".to_owned(), |rate| TokensPerSecond::new(rate).to_string())
+    rate.map_or(String::new(), |rate| format!(", {}", TokensPerSecond::new(rate)))
 }
 
 /// Words in lines of 78 columns.

@@ -58,14 +58,6 @@ fn read(input: &mut dyn BufRead, sink: &mut Sink) -> Summary {
         }
     });
     dumps.end(summary.lines, &mut summary, sink);
-    if dumps.count == 1 && dumps.counters {
-        summary.warn(
-            "since-boot",
-            0,
-            "one dump alone counts since the start of the server; a second one makes an interval",
-            "",
-        );
-    }
     summary
 }
 
@@ -95,9 +87,6 @@ fn sample(text: &str) -> Result<(&str, f64), &'static str> {
 
 #[derive(Default)]
 struct Dumps {
-    /// Dumps that ended.
-    count: u64,
-    counters: bool,
     before: Option<Series>,
     now: Series,
     bytes: usize,
@@ -123,10 +112,8 @@ impl Dumps {
         if now.is_empty() {
             return;
         }
-        self.count += 1;
         gauges(&now, line, sink);
         if let Some(counted) = counters(&now, self.before.as_ref()) {
-            self.counters = true;
             match counted {
                 Ok(counted) => emit(counted, line, self.before.is_none(), sink),
                 Err(why) => summary.warn("counters", line, why, ""),
@@ -270,9 +257,8 @@ mod tests {
             (297, 464, vec![248, 152, 64])
         );
         assert!(summary.warnings.is_empty());
-        let (found, summary) = import(&dump(0, 100, [80, 50, 20]));
-        assert_eq!(found.len(), 1);
-        assert!(summary.warnings.contains_key("since-boot"));
+        let (found, _) = import(&dump(0, 100, [80, 50, 20]));
+        assert!(found.len() == 1 && found[0].since_boot);
     }
 
     #[test]
