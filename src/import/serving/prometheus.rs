@@ -130,7 +130,7 @@ fn counters(now: &Series, before: Option<&Series>) -> Option<Result<Counted, &'s
         for (series, value) in now.iter().filter(|(series, _)| of(series, name)) {
             let difference = value - before.and_then(|before| before.get(series)).copied().unwrap_or(0.0);
             if difference < 0.0 {
-                return Some(Err("a counter fell: the server was started again between two dumps"));
+                return Some(Err("a counter fell: the server was restarted between dumps"));
             }
             sum = Some(sum.unwrap_or(0.0) + difference);
         }
@@ -152,7 +152,7 @@ fn counters(now: &Series, before: Option<&Series>) -> Option<Result<Counted, &'s
         let positions: Vec<u64> = positions.iter().map(|sum| sum.max(0.0).round() as u64).collect();
         let falls = std::iter::once(&drafts).chain(&positions).is_sorted_by(|a, b| a >= b);
         if !positions.is_empty() && (!falls || positions.iter().sum::<u64>() != accepted) {
-            return Err("tokens accepted per position do not add up to the accepted ones");
+            return Err("tokens per position do not add up to the accepted ones");
         }
         Ok(Counted { drafts, drafted, accepted, positions, rounded: false })
     };

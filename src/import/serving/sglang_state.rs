@@ -55,7 +55,7 @@ impl SglangState {
         match (read, refused) {
             (true, None) => Seen::Read,
             (true, Some(why)) => {
-                summary.skipped.note(line, &format!("beside a whole record: {why}"), text);
+                summary.skipped.note(line, why, text);
                 Seen::Read
             }
             (false, Some(why)) => Seen::Skipped(why.to_owned()),
