@@ -10,6 +10,7 @@
 
 mod benchmark;
 mod command_line;
+mod hf_config;
 mod input;
 mod json;
 mod lines;
@@ -17,6 +18,7 @@ mod nccl_tests;
 mod observation;
 pub mod serving;
 mod summary;
+mod topology;
 
 use std::fmt;
 use std::io::{self, BufRead};
@@ -26,6 +28,7 @@ pub use command_line::{Drafting, ServerCommand};
 pub use input::{Input, open};
 pub use observation::{Collective, CollectiveRun, Observation, What};
 pub use summary::{Noted, Notice, Summary};
+pub use topology::PeerMatrix;
 
 /// Every importer. A row per kind; of two that claim a file with equal confidence, the upper one gets it.
 pub const IMPORTERS: &[&Importer] = &[
@@ -37,9 +40,11 @@ pub const IMPORTERS: &[&Importer] = &[
     &serving::ITERATIONS,
     &serving::RESPONSES,
     &command_line::IMPORTER,
+    &topology::IMPORTER,
     &benchmark::SGLANG,
     &benchmark::VLLM,
     &benchmark::SPECFORGE,
+    &hf_config::IMPORTER,
 ];
 
 /// Where observations go.

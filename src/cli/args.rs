@@ -80,9 +80,10 @@ pub(super) enum Format {
 }
 
 /// When to colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set; CLICOLOR_FORCE forces it.
+    #[default]
     Auto,
     /// Always.
     Always,
@@ -326,7 +327,7 @@ pub(super) struct ValidateArgs {
 }
 
 /// Turn logs, tables, traces and command lines into calibrations, boxes, scenarios
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_long_help = "\
 Examples:
   specplan import all_reduce.txt -o my-box.yaml   # the kind is guessed

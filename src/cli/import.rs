@@ -5,13 +5,18 @@
 mod acceptance;
 mod acceptance_file;
 mod benchmarks;
+mod boxes;
 mod calibration;
 mod collectives;
 mod decoding;
 mod decoding_json;
+mod fabric;
+#[cfg(test)]
+mod fuzz;
 mod gpu_name;
 mod group;
 mod model_name;
+mod models;
 mod render;
 mod scenario;
 mod section;
@@ -34,6 +39,11 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let (kind, files) = kind_and_files(&args.inputs)?;
     let mut output = Output::open(&output_args(args), files)?;
     let groups = source::read_all(kind, files, args)?;
+    let faults: Vec<String> =
+        groups.iter().flat_map(Group::filled).filter_map(section::Section::fault).collect();
+    if !faults.is_empty() {
+        return Err(Failure::Input(faults.join("\nerror: ")));
+    }
     let format = format(args);
     if !args.quiet {
         for note in groups.iter().flat_map(|group| render::notes(group, format)) {

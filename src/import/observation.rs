@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::serving::{DecodeInterval, RateSegment, ServerFlags};
-use super::{Benchmark, ServerCommand};
+use super::{Benchmark, PeerMatrix, ServerCommand};
 use crate::units::{Bytes, Seconds};
 
 /// Something that a file says, and where.
@@ -39,6 +39,12 @@ pub enum What {
     Collective(Collective),
     /// How a command line sets a server up.
     Server(Box<ServerCommand>),
+    /// A GPU of the box, as the driver names it.
+    Gpu(String),
+    /// How the GPUs of a box are joined.
+    Peers(Box<PeerMatrix>),
+    /// The text of a config.json.
+    ModelConfig(String),
     /// The result of a benchmark of a server.
     Benchmark(Box<Benchmark>),
     /// A stretch of decoding out of a server's log, statistics or answers.

@@ -1,8 +1,10 @@
 //! All files of one kind, and what was read from them.
 
 use super::benchmarks::Benchmarks;
+use super::boxes::Boxes;
 use super::collectives::Collectives;
 use super::decoding::Decoding;
+use super::models::Models;
 use super::section::Section;
 use super::servers::Servers;
 use crate::cli::args::ImportArgs;
@@ -25,6 +27,8 @@ fn sections(args: &ImportArgs) -> Vec<Box<dyn Section>> {
         Box::new(Servers::new(args)),
         Box::new(Benchmarks::new(args)),
         Box::new(Decoding::default()),
+        Box::new(Boxes::new(args)),
+        Box::new(Models::default()),
     ]
 }
 

@@ -12,6 +12,10 @@ pub(super) trait Section {
     fn take(&mut self, observation: &Observation);
     /// Whether nothing of its family was seen.
     fn is_empty(&self) -> bool;
+    /// Why what was read cannot be used, if it cannot.
+    fn fault(&self) -> Option<String> {
+        None
+    }
     /// Its part of the report, 80 columns wide.
     fn text(&self, out: &mut String);
     /// Its keys of the JSON object.

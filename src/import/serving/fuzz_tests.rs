@@ -1,6 +1,6 @@
 //! Mutated inputs: nothing panics, and nothing inconsistent comes out.
 //!
-//! Each reader gets its corpus from `tests/fixtures/import/serving`, mutated by a seeded generator: bytes flipped, cut out,
+//! Each reader gets its corpus from `tests/fixtures/fuzz`, mutated by a seeded generator: bytes flipped, cut out,
 //! doubled, replaced by digits and marks, lines swapped and glued. `SPECPLAN_FUZZ_ROUNDS` says how many inputs each reader
 //! gets; the few of an ordinary test run keep what was found from coming back.
 
@@ -19,18 +19,12 @@ fn rounds() -> u64 {
     std::env::var("SPECPLAN_FUZZ_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS)
 }
 
-/// Files of the corpus whose names contain one of the words.
-fn corpus(words: &[&str]) -> Vec<Vec<u8>> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/import/serving");
-    let mut files: Vec<std::path::PathBuf> = ["", "corpus"]
-        .iter()
-        .filter_map(|under| std::fs::read_dir(folder.join(under)).ok())
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.is_file() && words.iter().any(|word| path.to_string_lossy().contains(word)))
-        .collect();
+/// The corpus of a kind, which the fuzzer of the command line shares.
+fn corpus(kind: &str) -> Vec<Vec<u8>> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fuzz").join(kind);
+    let mut files: Vec<std::path::PathBuf> =
+        std::fs::read_dir(folder).expect("a corpus").map(|entry| entry.expect("an entry").path()).collect();
     files.sort();
-    assert!(!files.is_empty(), "a corpus of {words:?}");
     files.iter().map(|path| std::fs::read(path).expect("readable")).collect()
 }
 
@@ -144,8 +138,8 @@ fn check(found: &[DecodeInterval], summary: &Summary) {
     assert!(digest.lengths.standard_error().is_none_or(|error| error >= 0.0), "{digest:?}");
 }
 
-fn fuzz(importer: &Importer, words: &[&str], seed: u64) {
-    let corpus = corpus(words);
+fn fuzz(importer: &Importer, seed: u64) {
+    let corpus = corpus(importer.kind);
     for round in 0..rounds() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(1 << 40).wrapping_add(round));
         let bytes = mutated(&corpus, &mut rng);
@@ -160,30 +154,30 @@ fn fuzz(importer: &Importer, words: &[&str], seed: u64) {
 
 #[test]
 fn sglang_logs() {
-    fuzz(&SGLANG, &["sglang-mid", "sglang-0", "sglang-2", "sglang-two", "corpus/sglang"], 1);
+    fuzz(&SGLANG, 1);
 }
 
 #[test]
 fn vllm_logs() {
-    fuzz(&VLLM, &["vllm-every", "vllm-v1", "corpus/vllm"], 2);
+    fuzz(&VLLM, 2);
 }
 
 #[test]
 fn llama_cpp_logs() {
-    fuzz(&LLAMA_CPP, &["llama-cpp"], 3);
+    fuzz(&LLAMA_CPP, 3);
 }
 
 #[test]
 fn metrics() {
-    fuzz(&DUMPS, &[".prom"], 4);
+    fuzz(&DUMPS, 4);
 }
 
 #[test]
 fn iterations() {
-    fuzz(&ITERATIONS, &["tensorrt"], 5);
+    fuzz(&ITERATIONS, 5);
 }
 
 #[test]
 fn answers() {
-    fuzz(&RESPONSES, &["answers"], 6);
+    fuzz(&RESPONSES, 6);
 }
