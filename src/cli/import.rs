@@ -2,10 +2,14 @@
 //!
 //! Files of one kind make one [`Group`]; its [`Section`]s turn observations into text, JSON and YAML.
 
+mod acceptance;
+mod acceptance_file;
 mod benchmarks;
 mod boxes;
 mod calibration;
 mod collectives;
+mod decoding;
+mod decoding_json;
 mod fabric;
 #[cfg(test)]
 mod fuzz;

@@ -5,6 +5,7 @@ mod architecture;
 mod command_line;
 mod documents;
 mod first_use;
+mod import_serving;
 mod machine;
 mod reference_case;
 mod simulate;

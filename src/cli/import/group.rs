@@ -3,6 +3,7 @@
 use super::benchmarks::Benchmarks;
 use super::boxes::Boxes;
 use super::collectives::Collectives;
+use super::decoding::Decoding;
 use super::models::Models;
 use super::section::Section;
 use super::servers::Servers;
@@ -26,6 +27,7 @@ fn sections(args: &ImportArgs) -> Vec<Box<dyn Section>> {
         Box::new(Collectives::new(args)),
         Box::new(Servers::new(args)),
         Box::new(Benchmarks::new(args)),
+        Box::new(Decoding::default()),
         Box::new(Boxes::new(args)),
         Box::new(Models::default()),
         Box::new(Traces::default()),

@@ -66,9 +66,9 @@ impl Sums {
         (self.cycles > 0.0).then(|| self.nl / self.cycles)
     }
 
-    /// Standard error of the mean by the differences between intervals; none below eight intervals.
+    /// Standard error of the mean by the differences between intervals; none for a single interval.
     pub fn standard_error(&self) -> Option<f64> {
-        let mean = self.mean().filter(|_| self.intervals >= 8)?;
+        let mean = self.mean().filter(|_| self.intervals >= 2)?;
         let squares = self.nnll - 2.0 * mean * self.nnl + mean * mean * self.nn;
         // The mean was fitted to the same intervals.
         let freedom = self.intervals as f64 / (self.intervals as f64 - 1.0);
@@ -172,7 +172,7 @@ impl Digest {
         self.timeline.add(interval, cycles);
         self.speculation.add(interval);
         if let Some(counted) = &interval.counted {
-            tally(self.counts.entry(interval.drafted_tokens).or_default(), counted);
+            self.counts.entry(interval.drafted_tokens).or_default().take(counted);
         }
     }
 
@@ -235,24 +235,6 @@ fn agreed(mut numbers: impl Iterator<Item = u32>) -> Option<u32> {
     numbers.all(|number| number == first).then_some(first)
 }
 
-/// Adds counts up.
-fn tally(sum: &mut Counted, more: &Counted) {
-    // Positions of a record without any would belong to fewer drafts than the sum has.
-    if more.positions.is_empty() && !sum.positions.is_empty() || sum.positions.is_empty() && sum.drafts > 0 {
-        sum.positions.clear();
-    } else {
-        let deepest = sum.positions.len().max(more.positions.len());
-        sum.positions.resize(deepest, 0);
-        for (sum, more) in sum.positions.iter_mut().zip(&more.positions) {
-            *sum = sum.saturating_add(*more);
-        }
-    }
-    sum.drafts = sum.drafts.saturating_add(more.drafts);
-    sum.drafted = sum.drafted.saturating_add(more.drafted);
-    sum.accepted = sum.accepted.saturating_add(more.accepted);
-    sum.rounded |= more.rounded;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -305,10 +287,10 @@ mod tests {
             rounded: false,
         };
         let mut sum = Counted::default();
-        tally(&mut sum, &counted(10, &[8, 4]));
-        tally(&mut sum, &counted(10, &[5]));
+        sum.take(&counted(10, &[8, 4]));
+        sum.take(&counted(10, &[5]));
         assert_eq!((sum.drafts, sum.positions.clone(), sum.accepted), (20, vec![13, 4], 17));
-        tally(&mut sum, &counted(5, &[]));
+        sum.take(&counted(5, &[]));
         assert_eq!((sum.drafts, sum.positions), (25, vec![]), "positions no longer hold for all drafts");
     }
 }

@@ -21,16 +21,6 @@ pub enum Server {
 }
 
 impl Server {
-    /// The kind of input in reports and JSON.
-    pub const fn kind(self) -> &'static str {
-        match self {
-            Self::Sglang => "sglang-log",
-            Self::Vllm | Self::VllmV0 => "vllm-log",
-            Self::TensorRt => "tensorrt-llm-stats",
-            Self::LlamaCpp => "llama-cpp-log",
-        }
-    }
-
     /// Its name in sentences.
     pub const fn name(self) -> &'static str {
         match self {
@@ -56,6 +46,54 @@ pub struct Counted {
     pub positions: Vec<u64>,
     /// Whether positions were printed as rounded rates, so that each count may be off by its rounding.
     pub rounded: bool,
+}
+
+impl Counted {
+    /// What came on top of earlier counts; none where one of them fell.
+    pub fn since(&self, before: &Self) -> Option<Self> {
+        if self.positions.len() != before.positions.len() {
+            return None;
+        }
+        let pairs = self.positions.iter().zip(&before.positions);
+        Some(Self {
+            drafts: self.drafts.checked_sub(before.drafts)?,
+            drafted: self.drafted.checked_sub(before.drafted)?,
+            accepted: self.accepted.checked_sub(before.accepted)?,
+            positions: pairs.map(|(now, before)| now.checked_sub(*before)).collect::<Option<_>>()?,
+            rounded: self.rounded || before.rounded,
+        })
+    }
+
+    /// Earlier counts and these.
+    #[must_use]
+    pub fn plus(&self, more: &Self) -> Self {
+        let mut sum = self.clone();
+        sum.take(more);
+        sum
+    }
+
+    /// Adds counts up. Positions that are not told for all drafts are told for none.
+    pub(super) fn take(&mut self, more: &Self) {
+        if more.positions.is_empty() && !self.positions.is_empty()
+            || self.positions.is_empty() && self.drafts > 0
+        {
+            self.positions.clear();
+        } else {
+            self.positions.resize(self.positions.len().max(more.positions.len()), 0);
+            for (sum, more) in self.positions.iter_mut().zip(&more.positions) {
+                *sum = sum.saturating_add(*more);
+            }
+        }
+        self.drafts = self.drafts.saturating_add(more.drafts);
+        self.drafted = self.drafted.saturating_add(more.drafted);
+        self.accepted = self.accepted.saturating_add(more.accepted);
+        self.rounded |= more.rounded;
+    }
+
+    /// Mean accept length; none without drafts.
+    pub fn accept_length(&self) -> Option<AcceptLength> {
+        (self.drafts > 0).then(|| AcceptLength::new(1.0 + self.accepted as f64 / self.drafts as f64))
+    }
 }
 
 /// From which printed figures a cycle time follows.

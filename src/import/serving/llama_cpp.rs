@@ -61,7 +61,7 @@ pub(super) fn acceptance(line: &str) -> Result<Option<Acceptance>, &'static str>
 
 /// The number of drafts that agrees with the mean and with whole counts at every position.
 fn drafts(accepted: u64, length: Printed, rates: &[Printed]) -> Result<(u64, Vec<u64>), &'static str> {
-    const DISAGREE: &str = "accepted tokens, the mean acceptance length and the rates per position disagree";
+    const DISAGREE: &str = "accepted, the mean and the rates per position disagree";
     if accepted == 0 {
         return Err("nothing was accepted: the number of drafts is unknown");
     }
@@ -80,6 +80,9 @@ fn drafts(accepted: u64, length: Printed, rates: &[Printed]) -> Result<(u64, Vec
     for away in 0..=1000 {
         for drafts in [middle.saturating_sub(away), middle.saturating_add(away)] {
             if drafts < low || drafts > high || drafts == 0 {
+                continue;
+            }
+            if !length.may_be(1.0 + accepted as f64 / drafts as f64) {
                 continue;
             }
             if rates.is_empty() {
@@ -149,7 +152,9 @@ mod tests {
                 ),
             }
         }
-        for (from, to) in [("167", "176"), ("2.92", "3.92"), ("0.632", "0.532"), ("259", "295")] {
+        for (from, to) in
+            [("167", "176"), ("2.92", "3.92"), ("2.92", "0.92"), ("0.632", "0.532"), ("259", "295")]
+        {
             assert!(acceptance(&LINE.replace(from, to)).is_err(), "{from} {to}");
         }
         let none =

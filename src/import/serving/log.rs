@@ -137,8 +137,8 @@ fn request(text: &str, line: u64, run: u32, sink: &mut Sink) -> Seen {
             let mut interval = DecodeInterval::new(Server::LlamaCpp, line);
             interval.run = run;
             interval.clock = clock(text);
-            interval.accept_length = Some(AcceptLength::new(found.length.value));
-            interval.rounding = found.length.half;
+            // As counted: the printed mean was checked against it, and is rounded.
+            interval.accept_length = found.counted.accept_length();
             interval.counted = Some(found.counted);
             sink(Observation::at(line, What::Decode(Box::new(interval))));
             Seen::Read

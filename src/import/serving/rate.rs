@@ -23,6 +23,7 @@ const MOST: u32 = 127;
 
 /// What the rate of a stretch turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum RateForm {
     /// No rate was printed.
     Absent,

@@ -84,7 +84,7 @@ pub(super) fn decode(record: &str, unknown: &mut impl FnMut(&str)) -> Result<Dec
     }
     match seen {
         [true, true, true, ..] => checked(found),
-        _ => Err("the record was cut: running, throughput and queue do not all stand in it"),
+        _ => Err("the record was cut: no throughput, running or queue"),
     }
 }
 

@@ -55,7 +55,7 @@ impl SglangState {
         match (read, refused) {
             (true, None) => Seen::Read,
             (true, Some(why)) => {
-                summary.skipped.note(line, &format!("beside a whole record: {why}"), text);
+                summary.skipped.note(line, why, text);
                 Seen::Read
             }
             (false, Some(why)) => Seen::Skipped(why.to_owned()),
@@ -76,7 +76,7 @@ impl SglangState {
     ) {
         let (rank, clock) = (Rank::of(prefix), clock(prefix));
         if !self.ranks.counts(rank, prefix, record, clock) {
-            summary.warn("repeated", line, "another rank printed it too, or the same line came again", "");
+            once(summary, "repeated", line, "another rank printed it too, or the same line came again");
             return;
         }
         let before = self.before.insert(rank.replica, (found.running, false));
@@ -97,7 +97,7 @@ impl SglangState {
         interval.steady = before.is_some_and(|(running, _)| running == found.running);
         interval.prefill = before.is_some_and(|(_, prefill)| prefill);
         if found.accept_length.is_some() && found.graph == Some(false) {
-            summary.warn("eager", line, "the verify pass ran outside a CUDA graph", "");
+            once(summary, "eager", line, "the verify pass ran outside a CUDA graph");
         }
         sink(Observation::at(line, What::Decode(Box::new(interval))));
     }
@@ -151,5 +151,15 @@ impl SglangState {
     /// The run ends.
     pub(super) fn finish(&mut self, _line: u64, _summary: &mut Summary, sink: &mut Sink) {
         self.close(sink);
+    }
+}
+
+/// Notes the first of many alike, and counts the others.
+fn once(summary: &mut Summary, code: &'static str, line: u64, why: &str) {
+    let found = summary.warnings.entry(code).or_default();
+    if found.count == 0 {
+        found.note(line, why, "");
+    } else {
+        found.count += 1;
     }
 }

@@ -27,10 +27,6 @@ pub(super) const ENGINE: &str = "Avg prompt throughput:";
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Spec {
     pub(super) counted: Counted,
-    /// Mean acceptance length as printed, else as counted.
-    pub(super) length: f64,
-    /// Half of its last printed place.
-    pub(super) rounding: f64,
     /// Accepted tokens per second; none in early versions.
     pub(super) accepted_rate: Option<Printed>,
     /// What is odd about it.
@@ -43,8 +39,7 @@ pub(super) struct Spec {
 /// What makes it unreadable or inconsistent.
 pub(super) fn spec(record: &str) -> Result<Option<Spec>, &'static str> {
     let tokens = |name: &str| -> Result<u64, &'static str> {
-        let value = after(record, name)
-            .ok_or("the record was cut: accepted and drafted tokens do not both stand in it")?;
+        let value = after(record, name).ok_or("the record was cut: no accepted or drafted tokens")?;
         let (digits, _) = value.split_once(" tokens").ok_or("the record was cut inside a count")?;
         digits.trim().parse().map_err(|_| "a count is no whole number")
     };
@@ -71,7 +66,7 @@ pub(super) fn spec(record: &str) -> Result<Option<Spec>, &'static str> {
         Printed::parse(value.split_once(" tokens/s")?.0.trim()).filter(|rate| rate.value > 0.0)
     });
     let Some((k, printed)) = (!rates.is_empty()).then_some(rates.len() as u64).zip(printed) else {
-        return Err("neither positions nor a mean are printed, so the number of drafts is unknown");
+        return Err("no positions or no mean: drafts are unknown");
     };
     checked(accepted, drafted, k, &rates, printed, accepted_rate)
 }
@@ -87,22 +82,20 @@ fn checked(
     let sum: f64 = rates.iter().map(|rate| rate.value).sum();
     let tolerance = printed.half + rates.iter().map(|rate| rate.half).sum::<f64>();
     if (1.0 + sum - printed.value).abs() > tolerance * (1.0 + 1e-9) {
-        return Err("the mean acceptance length is not 1 + the sum of the rates per position");
+        return Err("the mean is not 1 + the sum of rates per position");
     }
     // Fewer tokens than k may be drafted near a request's end, or by a schedule: the mean then tells the drafts.
     let exact =
         drafted.is_multiple_of(k) && printed.may_be(1.0 + accepted as f64 * k as f64 / drafted as f64);
     let drafts = if exact { drafted / k } else { drafts_of(accepted, rates, printed).unwrap_or(0) };
-    let odd = (!exact).then_some(
-        "drafted tokens are no multiple of the positions: the number of drafts follows from the mean",
-    );
+    let odd = (!exact).then_some("drafted is no multiple of k: drafts follow from the mean");
     if drafts == 0 || drafted > drafts.saturating_mul(k) {
-        return Err("accepted tokens, drafted tokens and the mean acceptance length disagree");
+        return Err("accepted, drafted and the mean disagree");
     }
     let positions = counts(drafts, accepted, rates)
         .ok_or("the rates per position do not add up to the accepted tokens")?;
     let counted = Counted { drafts, drafted, accepted, positions, rounded: true };
-    Ok(Some(Spec { counted, length: printed.value, rounding: printed.half, accepted_rate, odd }))
+    Ok(Some(Spec { counted, accepted_rate, odd }))
 }
 
 /// The number of drafts that agrees best with the first rate and the mean.
@@ -149,7 +142,7 @@ fn positions(record: &str) -> Result<Vec<Printed>, &'static str> {
         }
     }
     if rates.windows(2).any(|pair| pair[1].value > pair[0].value) {
-        return Err("rates per position rise, though each counts those that were accepted up to there");
+        return Err("rates per position rise, though they are cumulative");
     }
     Ok(rates)
 }

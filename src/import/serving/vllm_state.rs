@@ -201,8 +201,9 @@ fn interval(found: &Spec, clock: Option<Seconds>, line: u64, run: u32) -> Decode
     let mut interval = DecodeInterval::new(Server::Vllm, line);
     interval.run = run;
     interval.clock = clock;
-    interval.accept_length = Some(AcceptLength::new(found.length));
-    interval.rounding = found.rounding;
+    // As counted: the printed mean was checked against it, and is rounded.
+    let counted = &found.counted;
+    interval.accept_length = Some(AcceptLength::new(1.0 + counted.accepted as f64 / counted.drafts as f64));
     interval.drafted_tokens = u32::try_from(found.counted.positions.len()).ok();
     interval.length =
         found.accepted_rate.map(|rate| Seconds::new(found.counted.accepted as f64 / rate.value));
