@@ -56,7 +56,7 @@ impl Section for Benchmarks {
         for (_, found) in &self.found {
             let dash = || "-".to_owned();
             let shape = match (found.steps, found.topk, found.draft_tokens) {
-                (Some(steps), Some(topk), Some(tokens)) => format!("{steps}-{topk}-{tokens}"),
+                (Some(steps @ 1..), Some(topk), Some(tokens)) => format!("{steps}-{topk}-{tokens}"),
                 _ => dash(),
             };
             let tpot = found.latencies_ms.get("mean_tpot_ms").map(|ms| Seconds::from_ms(*ms).to_string());

@@ -8,7 +8,7 @@ use super::calibration;
 use super::section::{Section, Table};
 use crate::cli::args::{ImportArgs, TransportWord};
 use crate::import::{Collective, CollectiveRun, Observation, What};
-use crate::units::{Bytes, Seconds, significant};
+use crate::units::{Bytes, Seconds};
 
 /// What the command line says about all runs.
 pub(super) struct Said {
@@ -169,9 +169,7 @@ fn size(bytes: Bytes) -> String {
     let whole = bytes.get();
     let units = [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = units.iter().find(|(unit, _)| whole >= *unit as f64 && whole % *unit as f64 == 0.0);
-    unit.map_or(format!("{whole:.0} B"), |(unit, word)| {
-        format!("{} {word}", significant(whole / *unit as f64, 4))
-    })
+    unit.map_or(format!("{whole:.0} B"), |(unit, word)| format!("{} {word}", whole / *unit as f64))
 }
 
 fn run_json(run: &Run, said: &Said) -> Value {

@@ -72,7 +72,7 @@ impl Table {
             self.rows.iter().max_by(|a, b| a.1.out_of_place.algbw.total_cmp(&b.1.out_of_place.algbw))?;
         let block = row.out_of_place;
         // Below this two decimals do not tell the factors apart.
-        if block.algbw < 0.2 {
+        if block.algbw < 0.05 {
             return None;
         }
         let factor = block.busbw / block.algbw;
