@@ -25,6 +25,7 @@ mod servers;
 mod source;
 mod traces;
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::args::{Format, ImportArgs, ImportFormat, OutputArgs};
@@ -108,7 +109,7 @@ fn output_args(args: &ImportArgs) -> OutputArgs {
 fn kinds(args: &ImportArgs) -> Result<(), Failure> {
     let mut text = String::new();
     for kind in Kind::all() {
-        text.push_str(&format!("{:<16} {}\n", kind.word(), kind.about()));
+        let _ = writeln!(text, "{:<16} {}", kind.word(), kind.about());
     }
     Output::open(&output_args(args), &[])?.write(&text)
 }

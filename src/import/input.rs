@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_cut_gzip_gives_what_comes_before_and_then_an_error() {
-        let long: String = (0..200_000).map(|n| format!("{n}\n")).collect();
+        let long = (0..200_000).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
         let mut bytes = packed(&long);
         bytes.truncate(bytes.len() / 2);
         let mut reader = open(Cursor::new(bytes)).unwrap();

@@ -16,7 +16,7 @@ pub(super) fn begins_with_object(input: &mut dyn BufRead) -> bool {
 pub(super) fn first_byte(input: &mut dyn BufRead) -> Option<u8> {
     loop {
         let chunk = input.fill_buf().ok()?;
-        let Some(first) = chunk.first().copied() else { return None };
+        let first = chunk.first().copied()?;
         let skipped =
             chunk.iter().take_while(|b| b.is_ascii_whitespace() || b"\xef\xbb\xbf".contains(b)).count();
         if skipped == 0 {
@@ -76,10 +76,7 @@ pub(super) struct Document {
 /// Why it is none, as a sentence.
 pub(super) fn read(input: &mut dyn BufRead) -> Result<Document, String> {
     let mut bytes = Vec::new();
-    let mut cut = match Read::take(input, LONGEST + 1).read_to_end(&mut bytes) {
-        Ok(_) => None,
-        Err(error) => Some(error),
-    };
+    let mut cut = Read::take(input, LONGEST + 1).read_to_end(&mut bytes).err();
     if bytes.len() as u64 > LONGEST {
         return Err("the document is larger than 64 MiB".to_owned());
     }

@@ -9,7 +9,7 @@ use super::model_name;
 use super::section::{Section, Table};
 use crate::cli::args::ImportArgs;
 use crate::import::{Benchmark, Observation, What};
-use crate::units::Seconds;
+use crate::units::{AcceptLength, Seconds, TokensPerSecond};
 
 /// Results of all files.
 pub(super) struct Benchmarks {
@@ -27,7 +27,7 @@ impl Benchmarks {
 
 /// Time of a step without speculation, of a cycle with it: running · accept length / throughput.
 fn cycle(found: &Benchmark) -> Option<Seconds> {
-    let length = found.accept_length.map_or(1.0, |length| length.get());
+    let length = found.accept_length.map_or(1.0, AcceptLength::get);
     let rate = found.throughput?.get();
     Some(Seconds::new(found.concurrency? * length / rate))
 }
@@ -120,11 +120,11 @@ fn result_json(file: &str, found: &Benchmark) -> Value {
         "model": found.model,
         "concurrency": found.concurrency,
         "completed": found.completed,
-        "duration_s": found.duration.map(|time| time.get()),
+        "duration_s": found.duration.map(Seconds::get),
         "input_tokens": found.input_tokens,
         "output_tokens": found.output_tokens,
-        "throughput_tok_s": quantity(found.throughput.map(|rate| rate.get())),
-        "accept_length": quantity(found.accept_length.map(|length| length.get())),
+        "throughput_tok_s": quantity(found.throughput.map(TokensPerSecond::get)),
+        "accept_length": quantity(found.accept_length.map(AcceptLength::get)),
         "cycle_ms": quantity(cycle(found).map(|time| rounded(time.ms()))),
         "drafts": found.drafts,
         "drafted": found.drafted,

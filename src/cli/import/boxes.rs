@@ -13,6 +13,9 @@ use crate::hardware::gpu_preset;
 use crate::import::{Observation, PeerMatrix, What};
 use crate::units::significant;
 
+/// The word of each pair, and the NUMA node of each GPU.
+type Paths<'a> = (&'a [Vec<String>], &'a [Option<u32>]);
+
 /// Matrices of all files.
 pub(super) struct Boxes {
     said_gpu: Option<String>,
@@ -26,9 +29,9 @@ impl Boxes {
         Self { said_gpu: args.gpu.clone(), gpus: Vec::new(), found: Vec::new() }
     }
 
-    fn paths(&self) -> Option<(&Vec<Vec<String>>, &Vec<Option<u32>>)> {
+    fn paths(&self) -> Option<Paths<'_>> {
         self.found.iter().find_map(|matrix| match matrix {
-            PeerMatrix::Paths { words, numa } => Some((words, numa)),
+            PeerMatrix::Paths { words, numa } => Some((&words[..], &numa[..])),
             _ => None,
         })
     }
@@ -174,15 +177,15 @@ impl Section for Boxes {
         let _ = writeln!(out, "{} x {name}{access}", self.count());
         let figures = self.figures();
         let _ = write!(out, "  {:<9} {:>5}", "path", "pairs");
-        figures.iter().for_each(|column| {
+        for column in &figures {
             let _ = write!(out, " {:>12}", column.title);
-        });
+        }
         out.push('\n');
         for (word, pairs) in self.by_path() {
             let _ = write!(out, "  {word:<9} {:>5}", pairs.len() / 2);
-            figures.iter().for_each(|column| {
+            for column in &figures {
                 let _ = write!(out, " {:>12}", range(column.rows, &pairs));
-            });
+            }
             out.push('\n');
         }
     }
@@ -267,7 +270,9 @@ impl Boxes {
         let notes = self.notes();
         if !notes.is_empty() {
             out.push_str("notes:\n");
-            notes.iter().for_each(|note| out.push_str(&format!("  - {}\n", quoted(note))));
+            for note in &notes {
+                let _ = writeln!(out, "  - {}", quoted(note));
+            }
         }
         out.push_str("source: imported from nvidia-smi topo -m or p2pBandwidthLatencyTest\n");
         Ok(out)

@@ -45,7 +45,9 @@ pub(super) fn yaml(runs: &[Run], said: &Said) -> Result<String, String> {
     let notes = notes(runs, said);
     if !notes.is_empty() {
         out.push_str("notes:\n");
-        notes.iter().for_each(|note| out.push_str(&format!("  - {}\n", quoted(note))));
+        for note in &notes {
+            let _ = writeln!(out, "  - {}", quoted(note));
+        }
     }
     out.push_str("tables:\n  collectives: |\n");
     rows(&points, &mut out);
@@ -95,7 +97,7 @@ fn collect(run: &Run, gpu: &Gpu, said: &Said, points: &mut BTreeMap<Key, Point>)
     }
     for row in &run.rows {
         let bytes = per_rank(op, ranks, row);
-        let Some(time) = row.out_of_place.filter(|_| bytes >= 1.0 && bytes <= LARGEST) else { continue };
+        let Some(time) = row.out_of_place.filter(|_| (1.0..=LARGEST).contains(&bytes)) else { continue };
         let spike = row.in_place.is_some_and(|other| time.get() > 2.0 * other.get());
         let key = (op.to_owned(), ranks, mode(&run.facts), transport, bytes as u64);
         points.entry(key).or_default().push((microseconds(time), spike));

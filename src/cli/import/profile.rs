@@ -16,7 +16,7 @@ const LONGEST_GAP: f64 = 1e-3;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rank {
     /// Its number, as the trace, the file name or the order of files has it.
-    pub(super) rank: u32,
+    pub(super) number: u32,
     /// The file.
     pub(super) file: String,
     /// Time and count by class.

@@ -95,23 +95,16 @@ impl Model {
             let yaml = choice("config", &config.display().to_string(), server.weights, server.kv);
             return Self { name: short, yaml, known: model_name::of_model(name), note: None };
         }
-        match model_name::of_model(name) {
-            Some(known) => {
-                let weights = server.weights.or(known.weights);
-                let yaml = choice("preset", known.preset, weights, server.kv);
-                let stored = weights.map_or(String::new(), |weights| format!(" stored in {weights}"));
-                let note =
-                    known.inexact.then(|| format!("{name} is taken as the preset {}{stored}", known.preset));
-                Self { name: short, yaml, known: Some(known), note }
-            }
-            None => {
-                let yaml =
-                    format!("# model: {} is no preset: name the path of its config.json\n", shown(name));
-                let note =
-                    Some(format!("{name} is no preset: fill in the path of its config.json under model:"));
-                Self { name: short, yaml, known: None, note }
-            }
-        }
+        let Some(known) = model_name::of_model(name) else {
+            let yaml = format!("# model: {} is no preset: name the path of its config.json\n", shown(name));
+            let note = Some(format!("{name} is no preset: fill in the path of its config.json under model:"));
+            return Self { name: short, yaml, known: None, note };
+        };
+        let weights = server.weights.or(known.weights);
+        let yaml = choice("preset", known.preset, weights, server.kv);
+        let stored = weights.map_or(String::new(), |weights| format!(" stored in {weights}"));
+        let note = known.inexact.then(|| format!("{name} is taken as the preset {}{stored}", known.preset));
+        Self { name: short, yaml, known: Some(known), note }
     }
 }
 

@@ -52,14 +52,14 @@ impl Traces {
     fn clocked(&self, event: &TraceEvent) -> TraceEvent {
         let mut event = event.clone();
         if let TraceEvent::Work { start, .. } | TraceEvent::Launch { start, .. } = &mut event {
-            *start = *start + self.clock;
+            *start += self.clock;
         }
         event
     }
 
     fn sorted(&self) -> Vec<&Rank> {
         let mut ranks: Vec<&Rank> = self.ranks.iter().collect();
-        ranks.sort_by_key(|rank| rank.rank);
+        ranks.sort_by_key(|rank| rank.number);
         ranks
     }
 
@@ -108,9 +108,11 @@ impl Section for Traces {
             }
             let told =
                 if alone { self.rank.or_else(|| rank_in(&self.file)) } else { u32::try_from(process).ok() };
-            let free = (0..).find(|n| self.ranks.iter().all(|rank| rank.rank != *n)).unwrap_or(0);
-            let taken = |n: &u32| self.ranks.iter().any(|rank| rank.rank == *n);
-            rank.rank = told.filter(|n| !taken(n)).unwrap_or(free);
+            // One more number than there are ranks: one of them is free.
+            let most = self.ranks.len() as u32;
+            let free = (0..=most).find(|n| self.ranks.iter().all(|rank| rank.number != *n)).unwrap_or(most);
+            let taken = |n: &u32| self.ranks.iter().any(|rank| rank.number == *n);
+            rank.number = told.filter(|n| !taken(n)).unwrap_or(free);
             self.file.clone_into(&mut rank.file);
             rank.finish();
             self.ranks.push(rank);
@@ -125,7 +127,7 @@ impl Section for Traces {
         let ranks = self.sorted();
         let shown = ranks[0];
         let (span, busy) = shown.span_and_busy();
-        let _ = writeln!(out, "Rank {} of {}, from its first kernel to its last", shown.rank, ranks.len());
+        let _ = writeln!(out, "Rank {} of {}, from its first kernel to its last", shown.number, ranks.len());
         let _ = writeln!(out, "  {:<20} {:>10}   share    count   each", "", "time");
         let share = |time: Seconds| {
             if span.get() > 0.0 {
@@ -170,7 +172,7 @@ impl Section for Traces {
         for rank in self.sorted() {
             for (class, (time, count)) in &rank.classes {
                 let cells = [
-                    rank.rank.to_string(),
+                    rank.number.to_string(),
                     class.word().to_owned(),
                     ms(*time).to_string(),
                     count.to_string(),
@@ -209,7 +211,7 @@ impl Traces {
                 Some(time) => (time.to_string(), "-".to_owned()),
                 None => ("-".to_owned(), "-".to_owned()),
             };
-            let (name, booked) = (format!("rank {}", rank.rank), booked.to_string());
+            let (name, booked) = (format!("rank {}", rank.number), booked.to_string());
             let _ = writeln!(out, "  {name:<10} {count:>8}  {booked:>10}  {truly:>10}   {ratio:>13}");
         }
         if let Some(all) = together {
@@ -229,7 +231,7 @@ fn issue_text(ranks: &[&Rank], out: &mut String) {
         let _ = writeln!(
             out,
             "  {:<10} {:>8} {:>10} {:>10} {:>9} {:>9}",
-            format!("rank {}", rank.rank),
+            format!("rank {}", rank.number),
             issue.count,
             rank.graphs,
             issue.call.to_string(),
@@ -263,7 +265,7 @@ fn rank_json(rank: &Rank, truly: Option<Seconds>) -> Value {
         })
     });
     json!({
-        "rank": rank.rank,
+        "rank": rank.number,
         "file": rank.file,
         "span_ms": ms(span),
         "busy_ms": ms(busy),

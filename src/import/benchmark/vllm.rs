@@ -6,6 +6,7 @@ use super::Benchmark;
 use super::fields::{Fields, LONGEST, accept_length, cautions, seconds, throughput};
 use crate::import::serving::objects;
 use crate::import::{Claim, Head, Importer, Observation, Sink, Summary, What};
+use crate::units::AcceptLength;
 
 /// The importer.
 pub(in crate::import) const VLLM: Importer =
@@ -96,7 +97,7 @@ fn result(fields: &mut Fields, line: u64, summary: &mut Summary) -> Benchmark {
 
 /// Sums that must agree: 1 + accepted / drafts, 1 + Σ rates, accepted / drafted.
 fn checks(found: &Benchmark, rate: Option<f64>, line: u64, summary: &mut Summary) {
-    let Some(length) = found.accept_length.map(|length| length.get()) else { return };
+    let Some(length) = found.accept_length.map(AcceptLength::get) else { return };
     let mut check = |what: &str, expected: f64, tolerance: f64| {
         if (length - expected).abs() > tolerance {
             let why = format!("acceptance length {length} is not {what}, {expected:.3}");

@@ -121,5 +121,6 @@ impl Flags {
 /// A word that begins with a dash and is no negative number.
 fn is_flag(word: &str) -> bool {
     let rest = word.strip_prefix('-').unwrap_or("");
-    rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '-') && rest.trim_start_matches('-') != ""
+    rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '-')
+        && !rest.trim_start_matches('-').is_empty()
 }

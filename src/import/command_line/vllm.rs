@@ -48,7 +48,7 @@ pub(super) fn read(
     let speculation = flags.object(&["--speculative-config", "--speculative_config"], &mut wrong);
     graphs(&mut server, eager, compilation, &mut warn);
     server.drafting = match speculation {
-        Some(config) => drafting(config, &mut warn),
+        Some(config) => Some(drafting(&config, &mut warn)),
         None => drafting_v0(flags, &mut warn),
     };
     server.used.extend(flags.used());
@@ -96,7 +96,7 @@ fn graphs(
 }
 
 /// The keys of `--speculative-config`.
-fn drafting(config: Map<String, Value>, warn: &mut dyn FnMut(&'static str, String)) -> Option<Drafting> {
+fn drafting(config: &Map<String, Value>, warn: &mut dyn FnMut(&'static str, String)) -> Drafting {
     let text = |key: &str| config.get(key).and_then(Value::as_str).map(str::to_owned);
     let whole =
         |key: &str| config.get(key).and_then(Value::as_u64).and_then(|number| u32::try_from(number).ok());
@@ -134,7 +134,7 @@ fn drafting(config: Map<String, Value>, warn: &mut dyn FnMut(&'static str, Strin
             warn("speculative-config", format!("`{key}` of --speculative-config is not modelled"));
         }
     }
-    Some(chain(algorithm, method, draft, k, by_batch))
+    chain(algorithm, method, draft, k, by_batch)
 }
 
 fn method(algorithm: &str, warn: &mut dyn FnMut(&'static str, String)) -> Option<&'static str> {

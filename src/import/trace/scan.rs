@@ -47,6 +47,8 @@ pub(super) fn scan(input: &mut dyn BufRead, mut found: impl FnMut(Found)) -> End
     }
 }
 
+// Each tells of another thing: the lexer's two, and the two of what is kept.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Default)]
 struct Scanner {
     /// Brackets that are open, from the outermost.
