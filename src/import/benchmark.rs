@@ -72,3 +72,6 @@ impl Benchmark {
             || self.steps.is_some_and(|steps| steps > 0)
     }
 }
+
+#[cfg(test)]
+mod tests;
