@@ -39,6 +39,11 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     if args.kinds {
         return kinds(args);
     }
+    if let Some(length) = args.accept_length.filter(|length| !(1.0..=65.0).contains(length)) {
+        return Err(Failure::Input(format!(
+            "--accept-length takes 1 to 65 tokens, bonus included, not {length}"
+        )));
+    }
     let (kind, files) = kind_and_files(&args.inputs)?;
     let mut output = Output::open(&output_args(args), files)?;
     let groups = source::read_all(kind, files, args)?;
