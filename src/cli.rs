@@ -12,6 +12,7 @@ mod completions;
 mod exit;
 mod explain;
 mod explain_presets;
+mod import;
 mod measurements;
 mod notes;
 mod number_list;
@@ -55,6 +56,7 @@ pub fn main() -> ExitCode {
         Verb::Sweep(args) => sweep::run(&args),
         Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Tune(args) => tune::run(&args),
+        Verb::Import(args) => import::run(&args),
         Verb::Validate(args) => validate::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),

@@ -23,6 +23,7 @@ pub mod evaluate;
 pub mod explain;
 pub mod forward;
 pub mod hardware;
+pub mod import;
 pub mod machine;
 pub mod model;
 pub mod report;

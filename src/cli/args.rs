@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Verbs in their groups, as the help lists them; a test holds that each verb stands in exactly one.
 pub(super) const GROUPS: &[(&str, &[&str])] = &[
     ("Ask", &["run", "simulate", "sweep", "tune"]),
-    ("Measure", &["calibrate", "validate"]),
+    ("Measure", &["calibrate", "import", "validate"]),
     ("Files", &["check", "explain", "schema", "completions"]),
 ];
 
@@ -23,6 +23,7 @@ Ask:
   tune         the best setting at each batch size, and the lines to paste
 Measure:
   calibrate    measure the GPUs of this host and write a calibration
+  import       logs, tables, traces, command lines -> files for the rest
   validate     predictions beside measurements, with errors
 Files:
   check        every fault of scenarios, boxes, calibrations, model files
@@ -61,6 +62,8 @@ pub(super) enum Verb {
     #[command(hide = true)]
     Tune(TuneArgs),
     #[command(hide = true)]
+    Import(ImportArgs),
+    #[command(hide = true)]
     Validate(ValidateArgs),
     #[command(hide = true)]
     Check(CheckArgs),
@@ -86,9 +89,10 @@ pub(super) enum Format {
 }
 
 /// When to colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set; CLICOLOR_FORCE forces it.
+    #[default]
     Auto,
     /// Always.
     Always,
@@ -531,4 +535,72 @@ pub(super) struct ValidateArgs {
     pub(super) plots: Option<PathBuf>,
     #[command(flatten)]
     pub(super) out: OutputArgs,
+}
+
+/// Turn logs, tables, traces and command lines into calibrations, boxes, scenarios
+#[derive(Debug, Default, Args)]
+#[command(after_long_help = "\
+Examples:
+  specplan import all_reduce.txt -o my-box.yaml   # the kind is guessed
+  specplan import nccl-tests *.txt -f json
+  all_reduce_perf -g 8 | specplan import - --transport p2p -o my-box.yaml
+  specplan import launch.sh --gpu rtx-pro-6000 --accept-length 2 -o my.yaml
+  specplan import --kinds                         # what can be read")]
+pub(super) struct ImportArgs {
+    /// Files, gzip accepted, `-` for standard input; the first may be a kind, which is guessed when left out
+    #[arg(value_name = "[KIND] FILE", required_unless_present = "kinds")]
+    pub(super) inputs: Vec<PathBuf>,
+    /// List the kinds of files that can be read
+    #[arg(long)]
+    pub(super) kinds: bool,
+    /// GPU preset of the box, where the file does not name the card
+    #[arg(long, value_name = "PRESET")]
+    pub(super) gpu: Option<String>,
+    /// What carries messages between GPUs, where the file does not say
+    #[arg(long, value_enum, value_name = "WORD")]
+    pub(super) transport: Option<TransportWord>,
+    /// Collective that was measured, where a table does not tell
+    #[arg(long, value_name = "OPERATION")]
+    pub(super) op: Option<String>,
+    /// Tokens gained per cycle and request, bonus included, for a scenario made from a command line
+    #[arg(long, value_name = "LENGTH")]
+    pub(super) accept_length: Option<f64>,
+    /// Format of the result [default: by the ending of -o, else text]
+    #[arg(short, long, value_enum)]
+    pub(super) format: Option<ImportFormat>,
+    /// Write the result to a file instead of stdout; .yaml writes the calibration, box or scenario
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// No notes on stderr, only errors
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+    /// Colour
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(super) color: ColorChoice,
+}
+
+/// Formats of an import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ImportFormat {
+    /// For reading, 80 columns.
+    Text,
+    /// What was read, for other programs.
+    Json,
+    /// The file that the rest of specplan takes: calibration, box, scenario.
+    Yaml,
+    /// One row per observation.
+    Csv,
+    /// For issues and wikis.
+    Markdown,
+}
+
+/// What carries messages between GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum TransportWord {
+    /// NVLink.
+    Nvlink,
+    /// PCIe, from card to card.
+    P2p,
+    /// Host memory.
+    Shm,
 }

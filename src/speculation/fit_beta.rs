@@ -8,12 +8,24 @@
 use super::beta::BetaRate;
 use super::fit::Counts;
 use super::goodness::ChiSquare;
+use super::interval::Interval;
+use crate::sourced::SPREAD_DEVIATIONS;
+
+/// Half of the squared deviations of a range that holds nine times in ten, by Wilks' theorem.
+const WITHIN: f64 = 0.5 * SPREAD_DEVIATIONS * SPREAD_DEVIATIONS;
+
+/// ln φ that are searched.
+const EXPONENTS: (f64, f64) = (-12.0, 4.0);
 
 /// A fitted Beta law.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BetaFit {
     /// The law, over cycles.
     pub law: BetaRate,
+    /// Its mean rate, α / (α + β): where the profile likelihood stays within its 5 % and 95 % bound of the best.
+    pub mean_rate: Interval,
+    /// Its dispersion, 1 / (α + β), likewise; from 0 where one rate for all would do.
+    pub dispersion: Interval,
     /// Gain in ln likelihood over the geometric law.
     pub gain: f64,
     /// Whether the counts bear it; none where they cannot tell.
@@ -43,7 +55,10 @@ impl Profile {
     }
 
     fn log_likelihood(&self, dispersion: f64) -> f64 {
-        let mu = self.mean_rate(dispersion);
+        self.at(self.mean_rate(dispersion), dispersion)
+    }
+
+    fn at(&self, mu: f64, dispersion: f64) -> f64 {
         self.trials
             .iter()
             .map(|(j, tried, accepted)| {
@@ -78,8 +93,35 @@ pub(super) fn fit_beta(counts: &Counts) -> Option<BetaFit> {
         return None;
     }
     let (mu, total) = (profile.mean_rate(exponent.exp()), (-exponent).exp());
+    let best = at(exponent);
+    let dispersion = Interval {
+        low: if profile.log_likelihood(0.0) >= best - WITHIN {
+            0.0
+        } else {
+            crossing(EXPONENTS.0, exponent, |x| at(x) - best + WITHIN).exp()
+        },
+        high: crossing(EXPONENTS.1, exponent, |x| at(x) - best + WITHIN).exp(),
+    };
+    // The likeliest dispersion for each mean rate.
+    let of_mean = |mu: f64| {
+        let law = |exponent: f64| profile.at(mu, exponent.exp());
+        law(golden_section(EXPONENTS.0, EXPONENTS.1, law)) - best + WITHIN
+    };
+    let mean_rate = Interval { low: crossing(1e-9, mu, of_mean), high: crossing(1.0 - 1e-9, mu, of_mean) };
     let law = BetaRate::new(mu * total, (1.0 - mu) * total).ok()?;
-    Some(BetaFit { law, gain, goodness: None })
+    Some(BetaFit { law, mean_rate, dispersion, gain, goodness: None })
+}
+
+/// Where `f`, above 0 at `inside`, crosses 0 towards `outside`; `outside` where it does not.
+fn crossing(mut outside: f64, mut inside: f64, f: impl Fn(f64) -> f64) -> f64 {
+    if f(outside) >= 0.0 {
+        return outside;
+    }
+    for _ in 0..50 {
+        let middle = 0.5 * (outside + inside);
+        if f(middle) >= 0.0 { inside = middle } else { outside = middle }
+    }
+    0.5 * (outside + inside)
 }
 
 /// The place of the maximum of a function with one hump on \[low, high\].

@@ -63,6 +63,11 @@ fn exact_beta_counts_give_the_parameters_back() {
     assert!((fit.law.beta() - 1.5).abs() < 0.01);
     assert!(fit.gain > 100.0);
     assert_eq!(fits.recommended, Recommended::Beta);
+    // μ = 2/3, φ = 1/4.5, known to a thousandth by ten million cycles.
+    for (interval, truth) in [(fit.mean_rate, 2.0 / 3.0), (fit.dispersion, 1.0 / 4.5)] {
+        assert!(interval.low < truth && truth < interval.high, "{interval:?}");
+        assert!(interval.high - interval.low < 2e-3, "{interval:?}");
+    }
 }
 
 #[test]
@@ -76,4 +81,32 @@ fn few_counts_recommend_one_rate_and_say_so() {
     assert!(nothing.acceptance().mean(DraftShape::chain(2)).get() - 1.0 < 1e-12);
     let all = Fits::new(Counts::from_histogram(&[0, 0, 50]).expect("valid"));
     assert!((all.acceptance().mean(DraftShape::chain(2)).get() - 3.0).abs() < 1e-12);
+}
+
+/// Fits to many small samples of a known law: its intervals hold the truth about nine times in ten.
+#[test]
+fn intervals_of_the_beta_law_cover_nine_times_in_ten() {
+    use rand::{RngExt as _, SeedableRng as _};
+    let law = Acceptance::beta(2.0, 1.0).expect("valid");
+    let pmf = law.pmf(DraftShape::chain(4));
+    let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(5);
+    let (mut rate, mut dispersion) = (0, 0);
+    let samples = 200;
+    for _ in 0..samples {
+        let mut cells = [0_u64; 5];
+        for _ in 0..600 {
+            let mut left: f64 = rng.random();
+            let cell = pmf.iter().position(|p| {
+                left -= p;
+                left < 0.0
+            });
+            cells[cell.unwrap_or(4)] += 1;
+        }
+        let fit = Fits::new(Counts::from_histogram(&cells).expect("counts")).beta.expect("rates rise");
+        rate += u32::from(fit.mean_rate.low <= 2.0 / 3.0 && 2.0 / 3.0 <= fit.mean_rate.high);
+        dispersion += u32::from(fit.dispersion.low <= 1.0 / 3.0 && 1.0 / 3.0 <= fit.dispersion.high);
+    }
+    // Nine tenths of 200, and three standard deviations.
+    assert!((167..=193).contains(&rate), "{rate}");
+    assert!((167..=193).contains(&dispersion), "{dispersion}");
 }

@@ -6,6 +6,8 @@ mod calibrate;
 mod command_line;
 mod documents;
 mod first_use;
+mod import_serving;
+mod importers;
 mod machine;
 mod reference;
 mod reference_case;

@@ -1,0 +1,120 @@
+//! `specplan import`: foreign files into what the rest of specplan takes.
+//!
+//! Files of one kind make one [`Group`]; its [`Section`]s turn observations into text, JSON and YAML.
+
+mod acceptance;
+mod acceptance_file;
+mod benchmarks;
+mod boxes;
+mod calibration;
+mod collectives;
+mod decoding;
+mod decoding_json;
+mod fabric;
+#[cfg(test)]
+mod fuzz;
+mod gpu_name;
+mod group;
+mod model_name;
+mod models;
+mod profile;
+mod render;
+mod scenario;
+mod section;
+mod servers;
+mod source;
+mod traces;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::args::{Format, ImportArgs, ImportFormat, OutputArgs};
+use super::exit::Failure;
+use super::output::{Output, say};
+use crate::import::Kind;
+use group::Group;
+
+/// Imports every file.
+pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
+    if args.kinds {
+        return kinds(args);
+    }
+    if let Some(length) = args.accept_length.filter(|length| !(1.0..=65.0).contains(length)) {
+        return Err(Failure::Input(format!(
+            "--accept-length takes 1 to 65 tokens, bonus included, not {length}"
+        )));
+    }
+    let (kind, files) = kind_and_files(&args.inputs)?;
+    let mut output = Output::open(&output_args(args), files)?;
+    let groups = source::read_all(kind, files, args)?;
+    let faults: Vec<String> =
+        groups.iter().flat_map(Group::filled).filter_map(section::Section::fault).collect();
+    if !faults.is_empty() {
+        return Err(Failure::Input(faults.join("\nerror: ")));
+    }
+    let format = format(args);
+    if !args.quiet {
+        for note in groups.iter().flat_map(|group| render::notes(group, format)) {
+            say(&note);
+        }
+    }
+    output.write(&result(&groups, format, output.color)?)?;
+    Ok(())
+}
+
+fn result(groups: &[Group], format: ImportFormat, color: bool) -> Result<String, Failure> {
+    match format {
+        ImportFormat::Text => Ok(render::text(groups, color)),
+        ImportFormat::Json => Ok(render::json(groups)),
+        ImportFormat::Csv => Ok(render::csv(groups)),
+        ImportFormat::Markdown => Ok(render::markdown(groups)),
+        ImportFormat::Yaml => render::yaml(groups).map_err(Failure::Input),
+    }
+}
+
+/// The first word is a kind if it is one and a file follows.
+fn kind_and_files(inputs: &[PathBuf]) -> Result<(Option<Kind>, &[PathBuf]), Failure> {
+    let Some((first, rest)) = inputs.split_first() else {
+        return Err(Failure::Input("no file to import".to_owned()));
+    };
+    let kind = first.to_str().and_then(Kind::of_word);
+    if kind.is_some() && !rest.is_empty() {
+        return Ok((kind, rest));
+    }
+    if kind.is_some() && !first.exists() {
+        return Err(Failure::Input(format!("{} is a kind; which file?", first.display())));
+    }
+    if !rest.is_empty() && !first.exists() && first != Path::new("-") && first.extension().is_none() {
+        let known: Vec<&str> = Kind::all().map(Kind::word).collect();
+        return Err(Failure::Input(format!(
+            "{} is neither a file nor a kind; kinds are {}",
+            first.display(),
+            known.join(", ")
+        )));
+    }
+    Ok((None, inputs))
+}
+
+/// The format asked for, else that of the ending of the output.
+fn format(args: &ImportArgs) -> ImportFormat {
+    let ending = args.output.as_ref().and_then(|path| path.extension()?.to_str().map(str::to_owned));
+    args.format.unwrap_or(match ending.as_deref() {
+        Some("yaml" | "yml") => ImportFormat::Yaml,
+        Some("json") => ImportFormat::Json,
+        Some("csv") => ImportFormat::Csv,
+        Some("md") => ImportFormat::Markdown,
+        _ => ImportFormat::Text,
+    })
+}
+
+fn output_args(args: &ImportArgs) -> OutputArgs {
+    OutputArgs { format: Format::Text, output: args.output.clone(), quiet: args.quiet, color: args.color }
+}
+
+fn kinds(args: &ImportArgs) -> Result<(), Failure> {
+    let mut text = String::new();
+    for kind in Kind::all() {
+        let _ = writeln!(text, "{:<16} {}", kind.word(), kind.about());
+    }
+    Output::open(&output_args(args), &[])?.write(&text)
+}

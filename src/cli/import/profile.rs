@@ -1,0 +1,216 @@
+//! Sums over the traces of a run: per rank the time by class, idle GPUs, gaps of the host, and all-reduces as booked and true.
+//!
+//! A profiler books an all-reduce from the arrival of its own rank. Its true time is from the arrival of the last rank: with
+//! the traces of all ranks, the k-th all-reduce of each is the same one, and true = end − latest start. Where clocks of
+//! the traces disagree, the least booked time over the ranks stands for it.
+
+use std::collections::BTreeMap;
+
+use crate::import::{TraceEvent, WorkClass};
+use crate::units::Seconds;
+
+/// Gaps between launches that still count as issuing: longer ones are waits \[s\].
+const LONGEST_GAP: f64 = 1e-3;
+
+/// One rank.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rank {
+    /// Its number, as the trace, the file name or the order of files has it.
+    pub(super) number: u32,
+    /// The file.
+    pub(super) file: String,
+    /// Time and count by class.
+    pub(super) classes: BTreeMap<WorkClass, (Seconds, u64)>,
+    /// Begin and end of all work, of all-reduces alone \[s\].
+    work: Vec<(f64, f64)>,
+    allreduces: Vec<(f64, f64)>,
+    /// Begins of launches by thread, and lengths \[s\].
+    launches: BTreeMap<u64, Vec<f64>>,
+    launch_times: Vec<f64>,
+    /// Launches of graphs.
+    pub(super) graphs: u64,
+}
+
+/// What the launches of a host say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Issue {
+    /// Launches.
+    pub(super) count: u64,
+    /// Median of a launch call.
+    pub(super) call: Seconds,
+    /// From one launch to the next, median and 90th percentile; waits left out.
+    pub(super) gap: (Seconds, Seconds),
+}
+
+impl Rank {
+    /// Takes note of an event.
+    pub(super) fn take(&mut self, event: &TraceEvent) {
+        match event {
+            TraceEvent::Work { class, start, time, .. } => {
+                let (total, count) = self.classes.entry(*class).or_default();
+                (*total, *count) = (*total + *time, *count + 1);
+                let span = (start.get(), start.get() + time.get());
+                self.work.push(span);
+                if *class == WorkClass::AllReduce {
+                    self.allreduces.push(span);
+                }
+            }
+            TraceEvent::Launch { thread, graph, start, time, .. } => {
+                self.launches.entry(*thread).or_default().push(start.get());
+                self.launch_times.push(time.get());
+                self.graphs += u64::from(*graph);
+            }
+            TraceEvent::File { .. } | TraceEvent::Step => {}
+        }
+    }
+
+    /// Sorts, once all events are there.
+    pub(super) fn finish(&mut self) {
+        self.work.sort_by(|a, b| a.0.total_cmp(&b.0));
+        self.allreduces.sort_by(|a, b| a.0.total_cmp(&b.0));
+        self.launches.values_mut().for_each(|starts| starts.sort_by(f64::total_cmp));
+        self.launch_times.sort_by(f64::total_cmp);
+    }
+
+    /// Takes over the launches of its host.
+    pub(super) fn adopt(&mut self, host: Self) {
+        (self.launches, self.launch_times, self.graphs) = (host.launches, host.launch_times, host.graphs);
+    }
+
+    /// From the first work to the last, and the part of it in which any stream was busy.
+    pub(super) fn span_and_busy(&self) -> (Seconds, Seconds) {
+        let Some(first) = self.work.first() else { return (Seconds::ZERO, Seconds::ZERO) };
+        let (mut busy, mut end) = (0.0, first.0);
+        for (from, to) in &self.work {
+            busy += (to - from.max(end)).max(0.0);
+            end = end.max(*to);
+        }
+        (Seconds::new(end - first.0), Seconds::new(busy))
+    }
+
+    /// All-reduces, as booked.
+    pub(super) fn booked(&self) -> (Seconds, u64) {
+        self.classes.get(&WorkClass::AllReduce).copied().unwrap_or_default()
+    }
+
+    /// What its host's launches say; none where the trace has none.
+    pub(super) fn issue(&self) -> Option<Issue> {
+        let mut gaps: Vec<f64> = self
+            .launches
+            .values()
+            .flat_map(|starts| starts.windows(2).map(|pair| pair[1] - pair[0]))
+            .filter(|gap| *gap <= LONGEST_GAP)
+            .collect();
+        gaps.sort_by(f64::total_cmp);
+        let at = |sorted: &[f64], share: f64| {
+            let place = (share * (sorted.len().max(1) - 1) as f64).round() as usize;
+            Seconds::new(sorted.get(place).copied().unwrap_or(0.0))
+        };
+        (!self.launch_times.is_empty()).then(|| Issue {
+            count: self.launch_times.len() as u64,
+            call: at(&self.launch_times, 0.5),
+            gap: (at(&gaps, 0.5), at(&gaps, 0.9)),
+        })
+    }
+}
+
+/// All-reduces of all ranks together.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rendezvous {
+    /// From the last arrival, summed, by rank in the order of ranks.
+    pub(super) truly: Vec<Seconds>,
+    /// Least booked time over the ranks, summed.
+    pub(super) least: Seconds,
+    /// Share of all-reduces that ended on some rank before another arrived: clocks that disagree.
+    pub(super) disagree: f64,
+}
+
+/// Brings the all-reduces of all ranks together.
+///
+/// # Errors
+/// Why they cannot be: fewer than two ranks, or different numbers of all-reduces.
+pub(super) fn rendezvous(ranks: &[Rank]) -> Result<Rendezvous, String> {
+    if ranks.len() < 2 {
+        return Err("the traces of all ranks are needed for the true time of all-reduces".to_owned());
+    }
+    let count = ranks[0].allreduces.len();
+    if ranks.iter().any(|rank| rank.allreduces.len() != count) {
+        let counts: Vec<String> = ranks.iter().map(|rank| rank.allreduces.len().to_string()).collect();
+        return Err(format!(
+            "the ranks hold different numbers of all-reduces ({}): they cannot be paired",
+            counts.join(", ")
+        ));
+    }
+    if count == 0 {
+        return Err("no all-reduces in the traces".to_owned());
+    }
+    let mut truly = vec![0.0; ranks.len()];
+    let (mut least, mut disagree) = (0.0, 0_usize);
+    for at in 0..count {
+        let spans = || ranks.iter().map(|rank| rank.allreduces[at]);
+        let last = spans().map(|(from, _)| from).fold(f64::NEG_INFINITY, f64::max);
+        let shortest = spans().map(|(from, to)| to - from).fold(f64::INFINITY, f64::min);
+        least += shortest;
+        let sound = spans().all(|(_, to)| to >= last);
+        disagree += usize::from(!sound);
+        for (sum, (_, to)) in truly.iter_mut().zip(spans()) {
+            *sum += if sound { to - last } else { shortest };
+        }
+    }
+    Ok(Rendezvous {
+        truly: truly.into_iter().map(Seconds::new).collect(),
+        least: Seconds::new(least),
+        disagree: disagree as f64 / count as f64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rank(allreduces: &[(f64, f64)]) -> Rank {
+        let mut rank = Rank::default();
+        for (start, time) in allreduces {
+            rank.take(&TraceEvent::Work {
+                process: 0,
+                stream: 0,
+                class: WorkClass::AllReduce,
+                name: String::new(),
+                start: Seconds::from_us(*start),
+                time: Seconds::from_us(*time),
+            });
+        }
+        rank.finish();
+        rank
+    }
+
+    fn near(a: Seconds, us: f64) -> bool {
+        (a.us() - us).abs() < 1e-6
+    }
+
+    /// Rank 1 arrives 90 µs late at the first: rank 0 books 120 µs for an all-reduce of 30.
+    #[test]
+    fn booked_and_true() {
+        let ranks = [rank(&[(0.0, 120.0), (200.0, 30.0)]), rank(&[(90.0, 30.0), (190.0, 40.0)])];
+        assert!(near(ranks[0].booked().0, 150.0) && near(ranks[1].booked().0, 70.0));
+        let both = rendezvous(&ranks).unwrap();
+        assert!(near(both.truly[0], 60.0) && near(both.truly[1], 60.0), "{both:?}");
+        assert!(near(both.least, 60.0));
+        assert!(both.disagree < 1e-9);
+    }
+
+    #[test]
+    fn clocks_that_disagree_fall_back_to_the_least() {
+        let ranks = [rank(&[(0.0, 120.0)]), rank(&[(1e6, 30.0)])];
+        let both = rendezvous(&ranks).unwrap();
+        assert!(near(both.truly[0], 30.0) && (both.disagree - 1.0).abs() < 1e-9);
+        assert!(rendezvous(&ranks[..1]).is_err());
+        assert!(rendezvous(&[rank(&[(0.0, 1.0)]), rank(&[])]).unwrap_err().contains("(1, 0)"));
+    }
+
+    #[test]
+    fn overlapping_streams_are_busy_once() {
+        let (span, busy) = rank(&[(0.0, 10.0), (5.0, 10.0), (40.0, 10.0)]).span_and_busy();
+        assert!(near(span, 50.0) && near(busy, 25.0), "{span:?} {busy:?}");
+    }
+}

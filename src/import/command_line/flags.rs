@@ -1,0 +1,126 @@
+//! The flags of a command, each taken at most once, and what is left of them.
+
+use serde_json::{Map, Value};
+
+/// One flag with the words behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Flag {
+    /// With dashes in front, underscores turned into dashes.
+    name: String,
+    values: Vec<String>,
+    used: bool,
+}
+
+/// The flags of a command.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Flags {
+    /// Words that belong to no flag.
+    pub(super) positional: Vec<String>,
+    flags: Vec<Flag>,
+}
+
+impl Flags {
+    /// Parts words into flags with their values.
+    pub(super) fn of(words: &[String]) -> Self {
+        let mut all = Self::default();
+        for word in words {
+            if is_flag(word) {
+                let (name, value) = match word.split_once('=') {
+                    Some((name, value)) => (name, vec![value.to_owned()]),
+                    None => (word.as_str(), Vec::new()),
+                };
+                // Dots lead into a JSON value, whose keys have underscores.
+                let (head, rest) =
+                    name.split_once('.').map_or((name, None), |(head, rest)| (head, Some(rest)));
+                let head = head.replace('_', "-");
+                let name = rest.map_or(head.clone(), |rest| format!("{head}.{rest}"));
+                all.flags.push(Flag { name, values: value, used: false });
+            } else if let Some(flag) = all.flags.last_mut() {
+                flag.values.push(word.clone());
+            } else {
+                all.positional.push(word.clone());
+            }
+        }
+        all
+    }
+
+    /// The first value of the last flag of one of these names; the flag counts as used.
+    pub(super) fn text(&mut self, names: &[&str]) -> Option<String> {
+        let at = self.flags.iter().rposition(|flag| names.contains(&flag.name.as_str()))?;
+        self.flags
+            .iter_mut()
+            .filter(|flag| names.contains(&flag.name.as_str()))
+            .for_each(|flag| flag.used = true);
+        self.flags[at].values.first().cloned()
+    }
+
+    /// A whole number. One that is none is reported through `wrong`, and the flag stays unused.
+    pub(super) fn whole(&mut self, names: &[&str], wrong: &mut dyn FnMut(String)) -> Option<u32> {
+        let text = self.text(names)?;
+        let number = text.replace('_', "").parse().ok().filter(|number| *number < 1 << 30);
+        if number.is_none() {
+            wrong(format!("{} takes a whole number, not `{text}`", names[0]));
+        }
+        number
+    }
+
+    /// Whether a switch is there; `--flag false` is off.
+    pub(super) fn switch(&mut self, names: &[&str]) -> bool {
+        let Some(at) = self.flags.iter().rposition(|flag| names.contains(&flag.name.as_str())) else {
+            return false;
+        };
+        self.flags[at].used = true;
+        !matches!(self.flags[at].values.first().map(String::as_str), Some("false" | "False" | "0"))
+    }
+
+    /// A JSON object, given whole or key by key behind dots.
+    pub(super) fn object(
+        &mut self,
+        names: &[&str],
+        wrong: &mut dyn FnMut(String),
+    ) -> Option<Map<String, Value>> {
+        let mut object = Map::new();
+        let mut found = false;
+        for flag in &mut self.flags {
+            if names.contains(&flag.name.as_str()) {
+                (flag.used, found) = (true, true);
+                let text = flag.values.join(" ");
+                match serde_json::from_str(&text) {
+                    Ok(Value::Object(map)) => object.extend(map),
+                    _ => wrong(format!("{} takes a JSON object, not `{text}`", flag.name)),
+                }
+            } else if let Some((head, key)) = flag.name.split_once('.')
+                && names.contains(&head)
+            {
+                found = true;
+                let text = flag.values.join(" ");
+                let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+                object.insert(key.to_owned(), value);
+                flag.used = true;
+            }
+        }
+        found.then_some(object)
+    }
+
+    /// Flags that were taken, by name.
+    pub(super) fn used(&self) -> Vec<String> {
+        self.flags.iter().filter(|flag| flag.used).map(|flag| flag.name.clone()).collect()
+    }
+
+    /// Flags that were not, with their values. What looks like a secret loses its value.
+    pub(super) fn left(&self) -> Vec<String> {
+        let shown = |flag: &Flag| {
+            let secret = ["key", "token", "secret", "password"].iter().any(|word| flag.name.contains(word));
+            let values = if secret { vec!["...".to_owned()] } else { flag.values.clone() };
+            std::iter::once(flag.name.clone()).chain(values).collect::<Vec<_>>().join(" ")
+        };
+        self.flags.iter().filter(|flag| !flag.used).map(shown).collect()
+    }
+}
+
+/// A word that begins with a dash and is no negative number.
+fn is_flag(word: &str) -> bool {
+    let rest = word.strip_prefix('-').unwrap_or("");
+    rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '-')
+        && !rest.trim_start_matches('-').is_empty()
+}
