@@ -39,7 +39,7 @@ fn lines(tick: u64, rng: &mut Xoshiro256PlusPlus) -> Vec<Vec<u8>> {
         "INFO:     10.0.0.{}:56326 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK\n",
         tick % 250
     )];
-    if tick % 5000 == 0 {
+    if tick.is_multiple_of(5000) {
         lines.push(format!(
             "[{stamp}] server_args=ServerArgs(model_path='m', tp_size=8, speculative_algorithm='EAGLE3', \
              speculative_num_steps=3, speculative_eagle_topk=1, speculative_num_draft_tokens=4)\n"
@@ -57,10 +57,10 @@ fn lines(tick: u64, rng: &mut Xoshiro256PlusPlus) -> Vec<Vec<u8>> {
     for rank in 0..8 {
         lines.push(format!("[{stamp} TP{rank}] {decode}"));
     }
-    if tick % 7 == 0 {
+    if tick.is_multiple_of(7) {
         lines.push(format!("[{stamp} TP0] Prefill batch, #new-seq: 1, #new-token: 812, #cached-token: 0, token usage: 0.1, #running-req: 3, #queue-req: 0\n"));
     }
-    if tick % 10 == 0 {
+    if tick.is_multiple_of(10) {
         lines.extend(vllm(tick, &stamp, rng));
     }
     for n in 0..6 {
@@ -75,7 +75,7 @@ fn lines(tick: u64, rng: &mut Xoshiro256PlusPlus) -> Vec<Vec<u8>> {
         3 => {
             lines[last] =
                 format!("{{\"log\":\"[{stamp} TP0] {}\\n\",\"stream\":\"stderr\"}}\n", decode.trim_end())
-                    .into_bytes()
+                    .into_bytes();
         }
         _ => {}
     }

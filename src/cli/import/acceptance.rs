@@ -145,14 +145,15 @@ impl Acceptances {
     }
 
     fn counted_text(&self, fits: &Fits, counted: &Counted, out: &mut String) {
-        let _ = writeln!(
-            out,
-            "\nWhat the data support: {} drafts of {} tokens, {} accepted{}",
+        out.push('\n');
+        let counts = format!(
+            "What the data support: {} drafts of {} tokens, {} accepted{}",
             count(counted.drafts),
             fits.counts.drafted(),
             count(counted.accepted),
             if counted.rounded { ", by rounded rates" } else { "" }
         );
+        wrapped(&counts, "", out);
         let rate = &fits.geometric.rate;
         let _ = writeln!(
             out,

@@ -27,24 +27,18 @@ pub(super) fn yaml(files: &[String], digest: &Digest, fits: &Acceptances) -> Res
     );
     let histogram =
         fits.fits.as_ref().map(|fits| fits.counts.histogram()).filter(|cells| cells.len() <= DEEPEST);
-    match &histogram {
-        Some(cells) => {
-            let cells: Vec<String> = cells.iter().map(u64::to_string).collect();
-            let _ = writeln!(
-                out,
-                "  # Cycles by accepted drafted tokens: 0, 1, 2, ...\n  histogram: [{}]",
-                cells.join(", ")
-            );
-        }
-        None => {
-            let deviation = length.ends.map(|(low, high)| 0.5 * (high - low) / SPREAD_DEVIATIONS);
-            let spread = deviation.filter(|d| *d > 0.0).map_or(String::new(), |d| format!(" +- {d:.4}"));
-            let _ = writeln!(
-                out,
-                "  # Bonus token included; only the mean is known.\n  accept_length: \"{:.4}{spread}\"",
-                length.value
-            );
-        }
+    if let Some(cells) = &histogram {
+        let cells: Vec<String> = cells.iter().map(u64::to_string).collect();
+        let cells = cells.join(", ");
+        let _ = writeln!(out, "  # Cycles by accepted drafted tokens: 0, 1, 2, ...\n  histogram: [{cells}]");
+    } else {
+        let deviation = length.ends.map(|(low, high)| 0.5 * (high - low) / SPREAD_DEVIATIONS);
+        let spread = deviation.filter(|d| *d > 0.0).map_or(String::new(), |d| format!(" +- {d:.4}"));
+        let _ = writeln!(
+            out,
+            "  # Bonus token included; only the mean is known.\n  accept_length: \"{:.4}{spread}\"",
+            length.value
+        );
     }
     source(files, digest, fits, &mut out);
     cycles("cycles", &digest.speculation, &mut out);
@@ -83,13 +77,13 @@ fn source(files: &[String], digest: &Digest, fits: &Acceptances, out: &mut Strin
 /// Times by batch, one line each.
 fn cycles(key: &str, side: &DigestBatch, out: &mut String) {
     let rows: Vec<(&u32, &BatchRow)> =
-        side.batches.iter().filter(|(_, row)| row.cycle().count() > 0).collect();
+        side.batches.iter().filter(|(_, row)| row.cycle_times().count() > 0).collect();
     if rows.is_empty() {
         return;
     }
     let _ = writeln!(out, "{key}:");
     for (batch, row) in rows {
-        let ms = |q| row.cycle().quantile(q).unwrap_or(0.0) * 1e3;
+        let ms = |q| row.cycle_times().quantile(q).unwrap_or(0.0) * 1e3;
         let _ = write!(
             out,
             "  - {{ batch: {batch}, intervals: {}, median_ms: {:.4}, p5_ms: {:.4}, p95_ms: {:.4}, undisturbed: {}",

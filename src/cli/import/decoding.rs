@@ -159,10 +159,14 @@ impl Decoding {
 pub(super) fn compared(digest: &Digest) -> Option<(u32, &BatchRow, Option<&BatchRow>)> {
     let both = digest.speculation.batches.iter().filter_map(|(batch, row)| {
         let plain = digest.baseline.batches.get(batch)?;
-        (row.cycle().count() > 0 && plain.cycle().count() > 0).then_some((*batch, row, Some(plain)))
+        (row.cycle_times().count() > 0 && plain.cycle_times().count() > 0).then_some((
+            *batch,
+            row,
+            Some(plain),
+        ))
     });
     let usual = || digest.speculation.usual().map(|(batch, row)| (batch, row, None));
-    both.max_by_key(|(_, row, _)| row.cycle().count()).or_else(usual)
+    both.max_by_key(|(_, row, _)| row.cycle_times().count()).or_else(usual)
 }
 
 /// The answer in a sentence.
@@ -172,7 +176,7 @@ fn verdict(digest: &Digest, fits: &Acceptances) -> String {
         return match digest.baseline.usual() {
             Some((batch, row)) => format!(
                 "{server}, without speculation: {} per step at batch {batch}{}.",
-                ms(row.cycle().quantile(0.5)),
+                ms(row.cycle_times().quantile(0.5)),
                 tok_s(row.throughput().quantile(0.5))
             ),
             None => format!("{server}: no times and no acceptance."),
@@ -181,13 +185,14 @@ fn verdict(digest: &Digest, fits: &Acceptances) -> String {
     let length = significant(length.value, 3);
     match compared(digest) {
         Some((batch, row, plain)) => {
-            let cycle = row.cycle().quantile(0.5);
+            let cycle = row.cycle_times().quantile(0.5);
             let mut text = format!(
                 "{server}: {length} tokens per cycle of {} at batch {batch}{}.",
                 ms(cycle),
                 tok_s(row.throughput().quantile(0.5))
             );
-            if let Some((cycle, step)) = cycle.zip(plain.and_then(|plain| plain.cycle().quantile(0.5))) {
+            if let Some((cycle, step)) = cycle.zip(plain.and_then(|plain| plain.cycle_times().quantile(0.5)))
+            {
                 let _ = write!(
                     text,
                     "\nA step without speculation takes {}: break-even at {} tokens.",
@@ -250,7 +255,7 @@ fn rates(digest: &Digest, out: &mut String) {
 
 fn table(title: &str, side: &DigestBatch, out: &mut String) {
     let rows: Vec<(&u32, &BatchRow)> =
-        side.batches.iter().filter(|(_, row)| row.cycle().count() > 0).collect();
+        side.batches.iter().filter(|(_, row)| row.cycle_times().count() > 0).collect();
     if rows.is_empty() {
         return;
     }
@@ -267,7 +272,7 @@ fn table(title: &str, side: &DigestBatch, out: &mut String) {
     shown.sort_by_key(|(batch, _)| **batch);
     for (batch, row) in shown {
         let length = row.lengths.mean().map_or("-".to_owned(), |mean| format!("{mean:.2}"));
-        let time = |q| ms(row.cycle().quantile(q));
+        let time = |q| ms(row.cycle_times().quantile(q));
         let throughput = row.throughput().quantile(0.5).map_or("-".to_owned(), |value| significant(value, 4));
         let _ = writeln!(
             out,

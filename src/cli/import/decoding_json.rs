@@ -57,15 +57,15 @@ fn times(digest: &Digest, put: &mut impl FnMut(&str, Value) -> Option<Value>) {
     match compared(digest) {
         Some((batch, row, plain)) => {
             put("batch", json!(batch));
-            put("cycle_ms", three(row.cycle(), 1e3));
+            put("cycle_ms", three(row.cycle_times(), 1e3));
             put("throughput_tok_s", three(row.throughput(), 1.0));
-            put("step_ms", plain.map_or(Value::Null, |row| three(row.cycle(), 1e3)));
+            put("step_ms", plain.map_or(Value::Null, |row| three(row.cycle_times(), 1e3)));
             put("baseline_throughput_tok_s", plain.map_or(Value::Null, |row| three(row.throughput(), 1.0)));
         }
         None => {
             if let Some((batch, row)) = baseline {
                 put("batch", json!(batch));
-                put("step_ms", three(row.cycle(), 1e3));
+                put("step_ms", three(row.cycle_times(), 1e3));
                 put("throughput_tok_s", three(row.throughput(), 1.0));
             }
         }
@@ -159,7 +159,7 @@ fn batches(side: &DigestBatch) -> Value {
             "intervals": row.intervals,
             "undisturbed": row.is_undisturbed(),
             "accept_length": row.lengths.mean(),
-            "cycle_ms": three(row.cycle(), 1e3),
+            "cycle_ms": three(row.cycle_times(), 1e3),
             "throughput_tok_s": three(row.throughput(), 1.0),
             "graph": row.graph,
             "eager": row.eager,
@@ -192,7 +192,7 @@ pub(super) fn table(digest: &Digest) -> Table {
 
 fn cells(speculates: bool, batch: u32, row: &BatchRow) -> Vec<String> {
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    let ms = |q| number(row.cycle().quantile(q).map(|seconds| seconds * 1e3));
+    let ms = |q| number(row.cycle_times().quantile(q).map(|seconds| seconds * 1e3));
     vec![
         speculates.to_string(),
         batch.to_string(),

@@ -58,7 +58,7 @@ impl BatchRow {
     }
 
     /// Cycle times, or step times without speculation \[s\]: of undisturbed intervals where there are at least three, else of all.
-    pub fn cycle(&self) -> &Distribution {
+    pub fn cycle_times(&self) -> &Distribution {
         &self.times().cycle
     }
 

@@ -108,8 +108,8 @@ impl DigestBatch {
 
     /// The batch with most intervals that have a cycle time, undisturbed ones first.
     pub fn usual(&self) -> Option<(u32, &BatchRow)> {
-        let rows = self.batches.iter().filter(|(_, row)| row.cycle().count() > 0);
-        rows.max_by_key(|(batch, row)| (row.cycle().count(), std::cmp::Reverse(**batch)))
+        let rows = self.batches.iter().filter(|(_, row)| row.cycle_times().count() > 0);
+        rows.max_by_key(|(batch, row)| (row.cycle_times().count(), std::cmp::Reverse(**batch)))
             .map(|(b, row)| (*b, row))
     }
 }
@@ -272,9 +272,9 @@ mod tests {
         digest.add(&interval(1, Some(2.0), 60.0));
         digest.close();
         assert_eq!(digest.runs, 2);
-        assert_eq!(digest.baseline.batches[&1].cycle().count(), 1);
+        assert_eq!(digest.baseline.batches[&1].cycle_times().count(), 1);
         assert!((digest.baseline.batches[&1].throughput().mean().unwrap() - 82.0).abs() < 1e-12);
-        assert_eq!(digest.speculation.batches[&1].cycle().count(), 1);
+        assert_eq!(digest.speculation.batches[&1].cycle_times().count(), 1);
     }
 
     #[test]

@@ -210,6 +210,9 @@ fn v0_counters_become_differences_and_restarts_runs() {
     assert_eq!(lengths, [2.5, 2.5, 2.0]);
     assert_eq!(found.iter().map(|i| i.run).collect::<Vec<_>>(), [0, 0, 1]);
     assert_eq!(found[1].length.map(crate::units::Seconds::get), Some(60.0));
+    // Found by fuzzing: drafts without a token emitted in between.
+    let (found, summary) = import(&[line(1, 400, 250), line(2, 1200, 260)].concat());
+    assert_eq!((intervals(&found).len(), summary.skipped.count), (1, 1));
 }
 
 #[test]

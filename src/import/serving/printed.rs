@@ -9,6 +9,9 @@ pub struct Printed {
     pub half: f64,
 }
 
+/// Half of the last place, by the number of places.
+const HALVES: [f64; 13] = [0.5, 5e-2, 5e-3, 5e-4, 5e-5, 5e-6, 5e-7, 5e-8, 5e-9, 5e-10, 5e-11, 5e-12, 5e-13];
+
 impl Printed {
     /// Reads a plain number that is neither negative nor infinite nor `nan`: digits, and a fraction or none.
     pub fn parse(text: &str) -> Option<Self> {
@@ -18,11 +21,9 @@ impl Printed {
             None => 0,
         };
         let plain = !bytes.is_empty() && bytes.iter().all(|b| b.is_ascii_digit() || *b == b'.');
-        if !plain || places > 12 {
-            return None;
-        }
+        let half = *HALVES.get(places).filter(|_| plain)?;
         let value: f64 = text.parse().ok()?;
-        value.is_finite().then(|| Self { value, half: 0.5 * 10_f64.powi(-(places as i32)) })
+        value.is_finite().then_some(Self { value, half })
     }
 
     /// Whether `value` could have been printed so.

@@ -239,9 +239,10 @@ mod tests {
             positions.iter().sum::<u64>()
         );
         for (at, count) in positions.iter().enumerate() {
-            text += &format!(
-                "vllm:spec_decode_num_accepted_tokens_per_pos_total{{{label},position=\"{at}\"}} {count}.0\n"
-            );
+            let series = "vllm:spec_decode_num_accepted_tokens_per_pos_total";
+            text +=
+                &[series, "{", &label, ",position=\"", &at.to_string(), "\"} ", &count.to_string(), ".0\n"]
+                    .concat();
         }
         text
     }

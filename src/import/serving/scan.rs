@@ -148,9 +148,9 @@ mod tests {
 
     #[test]
     fn wrappings_come_off() {
-        let docker = r##"{"log":"\u001b[32m[2025-06-07 21:25:14 TP0]\u001b[0m Decode batch. #running-req: 1\n","stream":"stdout"}"##;
+        let docker = r#"{"log":"\u001b[32m[2025-06-07 21:25:14 TP0]\u001b[0m Decode batch. #running-req: 1\n","stream":"stdout"}"#;
         assert_eq!(unwrapped(docker), "[2025-06-07 21:25:14 TP0] Decode batch. #running-req: 1\n");
-        let structured = r##"{"level":"info","event":"x","message":"Decode batch. #running-req: 1"}"##;
+        let structured = r#"{"level":"info","event":"x","message":"Decode batch. #running-req: 1"}"#;
         assert_eq!(unwrapped(structured), "Decode batch. #running-req: 1");
         assert_eq!(unwrapped("{not json #running-req: 1"), "{not json #running-req: 1");
         assert_eq!(unwrapped("a\u{1b}[1;31mb\u{1b}[0m\u{1b}"), "ab");

@@ -37,11 +37,13 @@ struct Iteration {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Batching {
-    num_context_requests: Option<u64>,
-    num_gen_requests: Option<u64>,
-    num_paused_requests: Option<u64>,
+    #[serde(rename = "numContextRequests")]
+    context: Option<u64>,
+    #[serde(rename = "numGenRequests")]
+    generating: Option<u64>,
+    #[serde(rename = "numPausedRequests")]
+    paused: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -73,9 +75,9 @@ fn interval(found: &Iteration, line: u64) -> Result<Option<DecodeInterval>, Stri
     let batching = found.inflight_batching_stats.as_ref();
     let mut interval = DecodeInterval::new(Server::TensorRt, line);
     interval.printed_cycle = found.latency.filter(|ms| ms.is_finite() && *ms > 0.0).map(Seconds::from_ms);
-    interval.prefill = batching.and_then(|b| b.num_context_requests).is_some_and(|requests| requests > 0);
-    interval.queued = batching.and_then(|b| b.num_paused_requests).and_then(|n| u32::try_from(n).ok());
-    let generating = batching.and_then(|b| b.num_gen_requests);
+    interval.prefill = batching.and_then(|b| b.context).is_some_and(|requests| requests > 0);
+    interval.queued = batching.and_then(|b| b.paused).and_then(|n| u32::try_from(n).ok());
+    let generating = batching.and_then(|b| b.generating);
     match &found.spec_decoding_stats {
         Some(spec) if spec.num_draft_tokens > 0 => {
             let (accepted, requests) = (spec.num_accepted_tokens, spec.num_requests_with_draft_tokens);

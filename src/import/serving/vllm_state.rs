@@ -103,6 +103,10 @@ impl VllmState {
         if drafts == 0 {
             return Seen::Read;
         }
+        // Each draft emits one token at least, and k + 1 at most; the counters are read one after the other.
+        if emitted < drafts || emitted > (found.k + 1).saturating_mul(drafts + 1) {
+            return Seen::Skipped("counters since the line before disagree".to_owned());
+        }
         let mut interval = DecodeInterval::new(Server::VllmV0, line);
         interval.run = *run;
         interval.clock = clock;
