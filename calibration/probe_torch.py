@@ -481,10 +481,17 @@ class Probe:
     def collectives(self, transport):
         torch, dist = self.torch, self.torch.distributed
 
-        def slowest(values):
+        def over_ranks(values, op):
             t = torch.tensor(values, dtype=torch.float64, device="cuda")
-            dist.all_reduce(t, op=dist.ReduceOp.MAX)
+            dist.all_reduce(t, op=op)
             return t.tolist()
+
+        def slowest(values):
+            return over_ranks(values, dist.ReduceOp.MAX)
+
+        # A rank that starts early waits for the others within the collective: the last one's time is the collective's.
+        def last_arrived(values):
+            return over_ranks(values, dist.ReduceOp.MIN)
 
         issue = []
         for size in self.shapes.get("collective_bytes", COLLECTIVE_BYTES):
@@ -515,8 +522,8 @@ class Probe:
                 self.printer.row("collectives", {**key, "mode": "eager"}, slowest(eager))
                 dist.barrier()
                 short, long = self.graph(lambda _: call(), 10), self.graph(lambda _: call(), 40)
-                a, b = self.replays(short, 20), self.replays(long, 20)
-                graph = slowest([(y - x) / 30 for x, y in zip(a, b)])
+                start = quantile(last_arrived(self.replays(short, 20)), 0.5)
+                graph = [(whole - start) / 30 for whole in last_arrived(self.replays(long, 20))]
                 self.printer.row("collectives", {**key, "mode": "graph"}, [max(s, 0.01) for s in graph])
                 del short, long
         self.printer.row("launch", dict(server="pytorch", what="issue-collective", op="all-reduce"), issue)

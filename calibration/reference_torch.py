@@ -140,6 +140,14 @@ class Group:
         self.dist.all_reduce(t, op=self.dist.ReduceOp.MAX)
         return t.tolist()
 
+    def last_arrived(self, values):
+        """For each position the smallest value over the ranks: the time of the rank that waited for no other."""
+        if not self.dist:
+            return values
+        t = self.torch.tensor(values, dtype=self.torch.float64, device="cuda")
+        self.dist.all_reduce(t, op=self.dist.ReduceOp.MIN)
+        return t.tolist()
+
     def largest(self, value):
         return self.slowest([float(value)])[0]
 
@@ -304,8 +312,8 @@ class Captured:
         self.graph.replay()
 
 
-def timed(torch, group, run, repeats):
-    """GPU time of each repeat in ms, of the slowest rank."""
+def timed(torch, group, run, repeats, of=None):
+    """GPU time of each repeat in ms, of the slowest rank, or as `of` picks among the ranks."""
     samples = []
     for _ in range(repeats):
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -315,7 +323,7 @@ def timed(torch, group, run, repeats):
         end.record()
         torch.cuda.synchronize()
         samples.append(start.elapsed_time(end))
-    return group.slowest(samples)
+    return (of or group.slowest)(samples)
 
 
 class Reference:
@@ -511,8 +519,8 @@ class Reference:
         return self.group.slowest(samples), gained / self.args.cycles
 
     def allreduces(self):
-        """V0: one all-reduce in a graph, from a chain of 40."""
-        torch, chain = self.torch, 40
+        """V0: one all-reduce in a graph, from a chain of 100, on the rank that starts last: the other one waits."""
+        torch, chain = self.torch, 100
         for size in ALLREDUCE_BYTES:
             x = torch.zeros(size // 2, dtype=torch.bfloat16, device="cuda")
 
@@ -521,7 +529,8 @@ class Reference:
                     self.group.all_reduce(x)
 
             captured = Captured(torch, self.group, run, x)
-            samples = [1000 * ms / chain for ms in timed(torch, self.group, captured.replay, 15)[3:]]
+            times = timed(torch, self.group, captured.replay, 15, self.group.last_arrived)
+            samples = [1000 * ms / chain for ms in times[3:]]
             self.note(allreduce_bytes=size, us=samples)
             self.row(
                 id=f"REF-allreduce-tp{self.group.ranks}-{size}-graph",
