@@ -43,7 +43,9 @@ pub(super) fn cost(op: &Op, with: &Pricing, roofline: &Roofline) -> Option<Cost>
         }
         OpKind::MlaAttention { requests, rows, context, heads, kv_lora: 512, rope: 64, kv } => {
             let at = |requests, rows, context| {
-                per_cache_width(kv, |kv| with.calibration.mla_kernel(server, kv, requests, rows, heads, context))
+                per_cache_width(kv, |kv| {
+                    with.calibration.mla_kernel(server, kv, requests, rows, heads, context)
+                })
             };
             rows_of(requests, rows, context, at, |row, [batch, context]| {
                 within_module(row, [heads, batch, context], with)
