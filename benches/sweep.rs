@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::ops::ControlFlow;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use specplan::evaluate::{self, Known};
+use specplan::evaluate::{self, Base};
 use specplan::report;
 use specplan::scenario::{Builtin, Family, Overrides, Setup, dimensions};
 use specplan::sweep::{DEFAULT_METRICS, Grid, Outcome, Plan, Row, Solver, metrics, run};
@@ -17,16 +17,21 @@ const REFERENCE: &str = "scenarios/kimi-k2.5-eagle3-8x-rtx-pro-6000.yaml";
 struct Evaluate;
 
 impl Solver for Evaluate {
-    type Base = Known;
+    type Base = Base;
 
-    fn prepare(&self, base: &Setup) -> Known {
-        Known::base(base)
+    fn prepare(&self, base: &Setup) -> Base {
+        Base::new(base)
     }
 
-    fn solve(&self, base: &Setup, known: &Known, variation: Option<&Setup>) -> Result<Outcome, String> {
-        let varied = evaluate::variation(base, known, variation.unwrap_or(base));
+    fn solve(&self, setup: &Setup, base: &Base, variation: Option<&Setup>) -> Result<Outcome, String> {
+        let varied = evaluate::variation(setup, &base.known, variation.unwrap_or(setup));
+        let parts = varied.known.parts();
+        let sure = base.sureness(setup, variation, parts.speedup_value());
         Ok(Outcome {
-            parts: varied.known.parts(),
+            parts,
+            verdict: sure.verdict,
+            speedup: sure.speedup,
+            win_probability: sure.win_probability,
             model: varied.known.predicted_parts(),
             baseline_throughput: varied.known.baseline_throughput.map(|throughput| throughput.value),
             draft: varied.known.draft.map(|draft| draft.used.value),

@@ -21,8 +21,9 @@ mod study;
 mod variant;
 mod variation;
 
-pub use answer::{Variation, answer, evaluate, uncertainty, variation};
+pub use answer::{Base, Variation, answer, evaluate, uncertainty, variation};
 pub use known::{Known, KnownAllreduce};
 pub use passes::{cycle, prefill, shape};
 pub use scan::over_batch;
+pub use study::Sureness;
 pub use variant::{Variant, variant};

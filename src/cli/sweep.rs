@@ -8,7 +8,7 @@ use super::output::{Output, color_stderr, say};
 use super::progress::Counting;
 use super::{sweep_merge, sweep_plots, words};
 use crate::diagnostic::{Diagnostics, closest, render_all};
-use crate::evaluate::{self, Known};
+use crate::evaluate::{self, Base, Known, Sureness};
 use crate::report::{self, Style};
 use crate::scenario::{Builtin, Family, Overrides, Setup, dimensions};
 use crate::sweep::{
@@ -220,30 +220,38 @@ fn describe(plan: &Plan) -> String {
 struct Evaluate;
 
 impl Solver for Evaluate {
-    type Base = Known;
+    type Base = Base;
 
-    fn prepare(&self, base: &Setup) -> Known {
-        Known::base(base)
+    fn prepare(&self, base: &Setup) -> Base {
+        Base::new(base)
     }
 
-    fn solve(&self, base: &Setup, known: &Known, variation: Option<&Setup>) -> Result<Outcome, String> {
-        let Some(setup) = variation else { return Ok(outcome(known, Vec::new())) };
-        let varied = evaluate::variation(base, known, setup);
+    fn solve(&self, setup: &Setup, base: &Base, variation: Option<&Setup>) -> Result<Outcome, String> {
+        let Some(varied) = variation.map(|varied| evaluate::variation(setup, &base.known, varied)) else {
+            let sure = |speedup| base.sureness(setup, None, speedup);
+            return Ok(outcome(&base.known, Vec::new(), sure));
+        };
         if varied.unpredictable.is_empty() {
-            return Ok(outcome(&varied.known, varied.predicted));
+            let sure = |speedup| base.sureness(setup, variation, speedup);
+            return Ok(outcome(&varied.known, varied.predicted, sure));
         }
         let parts = varied.unpredictable.join(" and ");
         Err(format!("{parts} would change, and without `hardware` and `model` nothing predicts that"))
     }
 }
 
-fn outcome(known: &Known, predicted: Vec<&'static str>) -> Outcome {
+fn outcome(known: &Known, predicted: Vec<&'static str>, sure: impl Fn(f64) -> Sureness) -> Outcome {
+    let parts = known.parts();
+    let sure = sure(parts.speedup_value());
     Outcome {
-        parts: known.parts(),
+        parts,
         model: known.predicted_parts(),
         baseline_throughput: known.baseline_throughput.map(|throughput| throughput.value),
         draft: known.draft.map(|draft| draft.used.value),
         host: known.host.map(|host| host.used.value),
         predicted,
+        verdict: sure.verdict,
+        speedup: sure.speedup,
+        win_probability: sure.win_probability,
     }
 }

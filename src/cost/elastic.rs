@@ -115,6 +115,10 @@ pub struct Elastic {
     blocks: Vec<Vec<Item>>,
     host: Host,
     nodes: f64,
+    /// Which causes move it.
+    moved_by: [bool; Cause::ALL.len()],
+    /// The pass with nothing moved, as [`Elastic::at`] gives it.
+    middle: Option<PricedPass>,
 }
 
 /// Operations that err alike.
@@ -125,6 +129,8 @@ struct Group {
     allreduce: Seconds,
     issued_kernels: f64,
     issued_collectives: f64,
+    /// Sum of the host times that were measured operation by operation.
+    issued_measured: Option<Sourced<Seconds>>,
 }
 
 /// What moves an operation.
@@ -143,6 +149,7 @@ struct Item {
     device: Seconds,
     kernels: f64,
     collective: bool,
+    issue_measured: Option<Sourced<Seconds>>,
 }
 
 /// Host costs with their ranges.
@@ -201,12 +208,20 @@ impl Elastic {
                         device: op.device,
                         kernels: f64::from(op.kernels),
                         collective: op.is_collective(),
+                        issue_measured: op.issue_measured,
                     });
                 }
             }
         }
         let runtime = with.runtime;
-        Self {
+        let eager = pass.execution == Execution::Eager;
+        let mut moved_by = [false; Cause::ALL.len()];
+        for (cause, _) in groups.iter().flat_map(|group| group.causes.iter().flatten()) {
+            moved_by[*cause as usize] = true;
+        }
+        moved_by[Cause::HostIssue as usize] = eager;
+        moved_by[Cause::GraphLaunch as usize] = !eager;
+        let mut elastic = Self {
             pass: PricedPass {
                 blocks: Vec::new(),
                 sequence: match pass.execution {
@@ -225,11 +240,21 @@ impl Elastic {
                 node: runtime.graph_node,
             },
             nodes,
-        }
+            moved_by,
+            middle: None,
+        };
+        elastic.middle = Some(elastic.at(&[0.0; Cause::ALL.len()]));
+        elastic
     }
 
     /// The pass with its causes moved: times and totals, no operations, no range.
     pub fn at(&self, scores: &Scores) -> PricedPass {
+        let moves = |(moved, score): (&bool, &f64)| *moved && score.abs() > 0.0;
+        if let Some(middle) = &self.middle
+            && !self.moved_by.iter().zip(scores).any(moves)
+        {
+            return middle.clone();
+        }
         let moved = |cost: Sourced<Seconds>, cause: Cause| {
             cost.at_score(scores[cause as usize], Seconds::get, Seconds::new).value
         };
@@ -242,6 +267,7 @@ impl Elastic {
             device += group.device * *factor;
             allreduce += group.allreduce * *factor;
             issue += kernel * group.issued_kernels + collective * group.issued_collectives;
+            issue += group.issued_measured.map_or(Seconds::ZERO, |sum| moved(sum, Cause::HostIssue));
         }
         let (launch, time) = match self.pass.execution {
             Execution::Graph => {
@@ -249,7 +275,9 @@ impl Elastic {
                     + moved(self.host.node, Cause::GraphLaunch) * self.nodes;
                 (launch, launch + device)
             }
-            Execution::Eager => (Seconds::ZERO, self.race(&factors, kernel, collective)),
+            Execution::Eager => {
+                (Seconds::ZERO, self.race(&factors, kernel, collective, scores[Cause::HostIssue as usize]))
+            }
         };
         PricedPass {
             kind: self.pass.kind,
@@ -266,10 +294,14 @@ impl Elastic {
         }
     }
 
-    fn race(&self, factors: &[f64], kernel: Seconds, collective: Seconds) -> Seconds {
+    fn race(&self, factors: &[f64], kernel: Seconds, collective: Seconds, host: f64) -> Seconds {
         let block = |items: &[Item]| {
             items.iter().fold(Stretch::default(), |sum, item| {
-                let issue = if item.collective { collective } else { kernel * item.kernels };
+                let issue = match item.issue_measured {
+                    Some(issue) => issue.at_score(host, Seconds::get, Seconds::new).value,
+                    None if item.collective => collective,
+                    None => kernel * item.kernels,
+                };
                 sum.then(Stretch::operation(issue, item.device * factors[item.group]))
             })
         };
@@ -284,7 +316,10 @@ impl Elastic {
             cost.spread.map(|s| (s.low / cost.value, s.high / cost.value)).filter(|(low, high)| low < high)
         };
         match cause {
-            Cause::HostIssue => relative(self.host.kernel).filter(|_| self.is_eager()),
+            Cause::HostIssue => {
+                let measured = self.groups.iter().find_map(|group| relative(group.issued_measured?));
+                relative(self.host.kernel).or(measured).filter(|_| self.is_eager())
+            }
             Cause::GraphLaunch => relative(self.host.graph).filter(|_| !self.is_eager()),
             _ => {
                 let reaches = self.groups.iter().flat_map(|group| group.causes.iter().flatten());
@@ -303,7 +338,14 @@ impl Elastic {
 impl Group {
     fn new(causes: Causes) -> Self {
         let zero = Seconds::ZERO;
-        Self { causes, device: zero, allreduce: zero, issued_kernels: 0.0, issued_collectives: 0.0 }
+        Self {
+            causes,
+            device: zero,
+            allreduce: zero,
+            issued_kernels: 0.0,
+            issued_collectives: 0.0,
+            issued_measured: None,
+        }
     }
 
     fn add(&mut self, op: &PricedOp, count: f64) {
@@ -311,12 +353,22 @@ impl Group {
         if op.exchange.is_some_and(|exchange| exchange.op == CollectiveOp::AllReduce) {
             self.allreduce += count * op.device;
         }
-        if op.is_collective() {
+        if let Some(issue) = op.issue_measured {
+            let more = issue.map(|time| time * count);
+            self.issued_measured = Some(self.issued_measured.map_or(more, |sum| added(sum, more)));
+        } else if op.is_collective() {
             self.issued_collectives += count;
         } else {
             self.issued_kernels += count * f64::from(op.kernels);
         }
     }
+}
+
+/// The sum of two host times that are long or short together.
+fn added(a: Sourced<Seconds>, b: Sourced<Seconds>) -> Sourced<Seconds> {
+    let ends = |time: Sourced<Seconds>| time.spread.map_or((time.value, time.value), |s| (s.low, s.high));
+    let ((low_a, high_a), (low_b, high_b)) = (ends(a), ends(b));
+    Sourced::new(a.value + b.value, a.source.combine(b.source)).with_spread(low_a + low_b, high_a + high_b)
 }
 
 fn causes(op: &PricedOp, kind: PassKind, with: &Pricing) -> Causes {

@@ -12,6 +12,9 @@ use crate::scenario::{Loaded, Setup, WhatIf};
 use crate::sourced::{Source, Sourced};
 use crate::uncertainty::Uncertainty;
 use crate::units::AcceptLength;
+use std::sync::OnceLock;
+
+use super::study::Sureness;
 
 /// Everything `run` says about a scenario: verdict, breakdown, break-evens, what-ifs, levers, diagnosis.
 pub fn answer(loaded: &Loaded) -> Prediction {
@@ -78,6 +81,26 @@ pub struct Variation {
 pub fn variation(base_setup: &Setup, base: &Known, setup: &Setup) -> Variation {
     let Varied { known, predicted, unpredictable } = vary(base_setup, base, setup);
     Variation { known, predicted, unpredictable }
+}
+
+/// What all variations of one base share.
+pub struct Base {
+    /// The base itself.
+    pub known: Known,
+    shared: OnceLock<study::Shared>,
+}
+
+impl Base {
+    /// Of a setup.
+    pub fn new(setup: &Setup) -> Self {
+        Self { known: Known::base(setup), shared: OnceLock::new() }
+    }
+
+    /// Verdict, range and probability of the speedup, as [`answer`] gives them, for the base or for a variation of it whose
+    /// plain speedup is `speedup`.
+    pub fn sureness(&self, base: &Setup, variation: Option<&Setup>, speedup: f64) -> Sureness {
+        study::Shared::sureness(&self.shared, base, variation, speedup)
+    }
 }
 
 fn break_evens(setup: &Setup, parts: &Parts) -> BreakEvens {

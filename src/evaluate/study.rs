@@ -10,15 +10,18 @@
 
 mod inputs;
 mod outputs;
+mod point;
 mod rates;
 mod scans;
 mod surely;
 
+pub(super) use point::Shared;
+pub use point::Sureness;
 pub(super) use surely::{make_sure, of as uncertainty};
 
 use super::known::{Known, common};
 use super::passes::{cycle, host_work, pricing, verify_pass};
-use super::variation::vary_as;
+use super::variation::{Changes, vary_with};
 use crate::analytic::Parts;
 use crate::cost::Elastic;
 use crate::forward::ExpertOverlap;
@@ -30,6 +33,7 @@ use crate::uncertainty::Factor;
 use crate::units::Seconds;
 use inputs::{Input, Moves};
 use rates::RateTables;
+use std::sync::Arc;
 
 /// A scenario whose inputs can be moved.
 pub(super) struct Study<'a> {
@@ -43,7 +47,7 @@ pub(super) struct Study<'a> {
 /// One setup with its cycle.
 struct Case<'a> {
     setup: &'a Setup,
-    rates: RateTables,
+    rates: Arc<RateTables>,
     model: Option<ElasticCycle>,
 }
 
@@ -56,14 +60,7 @@ struct Moved {
 impl<'a> Study<'a> {
     /// Prices every case of a scenario once.
     pub(super) fn new(loaded: &'a Loaded) -> Self {
-        let case = |setup: &'a Setup| Case {
-            setup,
-            rates: RateTables::new(setup.common()),
-            model: match setup {
-                Setup::Observed(_) => None,
-                Setup::Modelled(modelled) => Some(ElasticCycle::new(modelled)),
-            },
-        };
+        let case = |setup: &'a Setup| Case::new(setup, Arc::new(RateTables::new(setup.common())));
         let mut study = Self {
             base: case(&loaded.base),
             variation: loaded.variation.as_ref().map(case),
@@ -94,7 +91,7 @@ impl<'a> Study<'a> {
         let base = Known::of(&self.base.statements(&moves), self.base.cycle(&moves));
         let vary = |case: &Case| {
             let (statements, cycle) = (case.statements(&moves), case.cycle(&moves));
-            vary_as(self.base.setup, &base, case.setup, &statements, cycle).known
+            vary_with(Changes::between(self.base.setup, case.setup), &base, &statements, cycle).known
         };
         let what_ifs = self.what_ifs.iter().map(|(_, case)| vary(case).parts()).collect();
         let known = self.variation.as_ref().map(vary);
@@ -102,7 +99,15 @@ impl<'a> Study<'a> {
     }
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
+    fn new(setup: &'a Setup, rates: Arc<RateTables>) -> Self {
+        let model = match setup {
+            Setup::Observed(_) => None,
+            Setup::Modelled(modelled) => Some(ElasticCycle::new(modelled)),
+        };
+        Self { setup, rates, model }
+    }
+
     fn common(&self) -> &Common {
         common(self.setup)
     }

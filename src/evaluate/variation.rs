@@ -28,19 +28,18 @@ pub(super) struct Varied {
 
 /// The case of `setup`, a variation of `base_setup` whose case is `base`.
 pub(super) fn vary(base_setup: &Setup, base: &Known, setup: &Setup) -> Varied {
-    vary_as(base_setup, base, setup, common(setup), predicted_cycle(setup))
+    vary_with(Changes::between(base_setup, setup), base, common(setup), predicted_cycle(setup))
 }
 
-/// The same with other statements and another cycle than those of `setup`, which then only says what changes.
-pub(super) fn vary_as(
-    base_setup: &Setup,
+/// The same with any statements and any cycle, where it is known what changes.
+pub(super) fn vary_with(
+    changes: Changes,
     base: &Known,
-    setup: &Setup,
     common: &Common,
     model: Option<Box<Cycle>>,
 ) -> Varied {
     let stated = &common.stated;
-    let changes = Changes::between(base_setup, setup).that_matter(base.model.as_deref(), model.as_deref());
+    let changes = changes.that_matter(base.model.as_deref(), model.as_deref());
     let mut predicted = Vec::new();
     let mut unpredictable = Vec::new();
     let mut note = |name, change: Change, is_stated: bool| {
@@ -199,14 +198,15 @@ impl Change {
 
 /// The changes of all parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Changes {
+pub(super) struct Changes {
     baseline: Change,
     verify: Change,
     draft_host: Change,
 }
 
 impl Changes {
-    fn between(a: &Setup, b: &Setup) -> Self {
+    /// What differs between two setups, however little it may matter.
+    pub(super) fn between(a: &Setup, b: &Setup) -> Self {
         let (x, y) = (common(a), common(b));
         let batch = x.batch != y.batch;
         match (a, b) {

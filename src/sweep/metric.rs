@@ -1,7 +1,7 @@
 //! What a sweep tells about a point: a column each.
 
 use crate::analytic::{BreakEven, Lever, Parts, Verdict};
-use crate::sourced::Source;
+use crate::sourced::{Source, Spread};
 use crate::units::{Seconds, TokensPerSecond};
 
 /// The answer to one point, as far as columns need it.
@@ -19,6 +19,12 @@ pub struct Outcome {
     pub host: Option<Seconds>,
     /// Parts that are predicted because an input of theirs changed.
     pub predicted: Vec<&'static str>,
+    /// Does speculation pay, over the causes that both sides share.
+    pub verdict: Verdict,
+    /// The range of the speedup over these; none where inputs carry no ranges, or where no column asks for it.
+    pub speedup: Option<Spread<f64>>,
+    /// Probability that speculation wins, likewise.
+    pub win_probability: Option<f64>,
 }
 
 /// A cell.
@@ -75,12 +81,12 @@ macro_rules! columns {
 
 /// All columns.
 pub const METRICS: &[Metric] = columns! {
-    "verdict", "does speculation pay: wins, loses or ties", |o| Value::Word(word(o.parts.verdict()));
+    "verdict", "does speculation pay: wins, loses or ties", |o| Value::Word(word(o.verdict));
     "speedup", "throughput with speculation over throughput without", |o| Value::Number(o.parts.speedup_value());
-    "speedup_low", "lower end of its range, where inputs carry ranges", |o| end(&o.parts, false);
-    "speedup_high", "upper end of its range", |o| end(&o.parts, true);
+    "speedup_low", "lower end of its range, where inputs carry ranges", |o| maybe(o.speedup.map(|range| range.low));
+    "speedup_high", "upper end of its range", |o| maybe(o.speedup.map(|range| range.high));
     "win_probability", "probability that speculation wins, where inputs carry ranges",
-        |o| maybe(o.parts.win_probability());
+        |o| maybe(o.win_probability);
     "throughput_tok_s", "output with speculation, over all requests",
         |o| Value::Number(o.parts.throughput().value.get());
     "baseline_throughput_tok_s", "output without speculation, over all requests",
@@ -136,10 +142,6 @@ fn ms(time: Seconds) -> Value {
 
 fn maybe(value: Option<f64>) -> Value {
     value.map_or(Value::Missing, Value::Number)
-}
-
-fn end(parts: &Parts, high: bool) -> Value {
-    maybe(parts.speedup().spread.map(|spread| if high { spread.high } else { spread.low }))
 }
 
 fn needed<T: Copy>(lever: &Lever<T>, number: impl Fn(T) -> f64) -> Value {

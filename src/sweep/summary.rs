@@ -237,7 +237,7 @@ impl Digest {
         let parts = &outcome.parts;
         let without = outcome.baseline_throughput.unwrap_or_else(|| parts.baseline_throughput().value);
         Self {
-            verdict: parts.verdict(),
+            verdict: outcome.verdict,
             speedup: parts.speedup_value(),
             fastest: parts.throughput().value.get().max(without.get()),
             kept: outcome.predicted.is_empty(),

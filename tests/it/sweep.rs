@@ -35,7 +35,10 @@ fn answered(args: &[&str]) -> String {
 }
 
 /// Columns of a sweep and where the JSON of `run` has the same.
-const SAME: [(&str, &str); 9] = [
+const SAME: [(&str, &str); 12] = [
+    ("speedup_low", "/speedup/low"),
+    ("speedup_high", "/speedup/high"),
+    ("win_probability", "/win_probability"),
     ("speedup", "/speedup/value"),
     ("throughput_tok_s", "/speculation/throughput_tok_s/value"),
     ("baseline_throughput_tok_s", "/baseline/throughput_tok_s/value"),

@@ -200,7 +200,8 @@ pub(super) fn of(study: &Study) -> Vec<(Input, Factor)> {
     found
 }
 
-fn of_case(case: &Case) -> Vec<(Input, Factor)> {
+/// Those of one case.
+pub(super) fn of_case(case: &Case) -> Vec<(Input, Factor)> {
     let mut list = acceptance(case);
     list.extend(STATEMENTS.into_iter().filter_map(|statement| stated(case.common(), statement)));
     let Some(model) = &case.model else { return list };
