@@ -35,6 +35,7 @@ pub use space::{Space, shapes};
 
 use crate::analytic::Parts;
 use crate::scenario::ModelledSetup;
+use crate::sourced::Spread;
 use crate::speculation::DraftShape;
 
 /// A setting's numbers.
@@ -44,6 +45,8 @@ pub struct Point {
     pub parts: Parts,
     /// Whether a model predicted any of the times.
     pub predicted: bool,
+    /// The range that the inputs leave to its speedup, over the causes that both sides share; none where they have none.
+    pub speedup: Option<Spread<f64>>,
 }
 
 /// One drafting method, as a scenario describes it: its draft, its acceptance, and what prices a variation of it.

@@ -6,7 +6,7 @@ use super::number_list::numbers;
 use super::output::{Output, color_stderr, say};
 use super::words;
 use crate::diagnostic::render_all;
-use crate::evaluate::{self, Known};
+use crate::evaluate::{self, Base};
 use crate::report::{self, Context, Style};
 use crate::scenario::{self, Loaded, ModelledSetup, Overrides, Setup};
 use crate::simulation::kv_memory;
@@ -19,7 +19,7 @@ const EXHAUSTIVE: usize = 50_000;
 /// One scenario, ready to be varied.
 struct Source {
     base: Setup,
-    known: Known,
+    known: Base,
     setup: ModelledSetup,
 }
 
@@ -82,7 +82,7 @@ fn source(loaded: &Loaded, file: &std::path::Path) -> Result<Source, Failure> {
             file.display()
         )));
     };
-    Ok(Source { known: Known::base(&loaded.base), base: loaded.base.clone(), setup: (**modelled).clone() })
+    Ok(Source { known: Base::new(&loaded.base), base: loaded.base.clone(), setup: (**modelled).clone() })
 }
 
 /// Methods can be compared on one server only.
@@ -115,8 +115,10 @@ fn planned(sources: &[Source], space: &Space, goal: Goal) -> (Plan, Vec<tune::Pa
         .map(|source| -> Evaluate<'_> {
             Box::new(|setup: &ModelledSetup| {
                 let setup = Setup::Modelled(Box::new(setup.clone()));
-                let variant = evaluate::variant(&source.base, &source.known, &setup);
-                Point { parts: variant.parts, predicted: variant.predicted }
+                let variant = evaluate::variant(&source.base, &source.known.known, &setup);
+                let parts = variant.parts;
+                let sure = source.known.sureness(&source.base, Some(&setup), parts.speedup_value());
+                Point { parts, predicted: variant.predicted, speedup: sure.speedup }
             })
         })
         .collect();

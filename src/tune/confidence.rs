@@ -14,8 +14,8 @@ pub const MODEL_DEVIATION: f64 = 0.14;
 
 /// Probability that a gain of `gain` over no speculation, found for `point`, is truly above 1.
 pub fn win_probability(gain: f64, point: &Point) -> f64 {
-    let range = point.parts.speedup().spread;
-    let inputs = range.map_or(0.0, |s| (s.high.max(1e-9) / s.low.max(1e-9)).ln() / 2.0 / SPREAD_DEVIATIONS);
+    let inputs =
+        point.speedup.map_or(0.0, |s| (s.high.max(1e-9) / s.low.max(1e-9)).ln() / 2.0 / SPREAD_DEVIATIONS);
     let model = if point.predicted { MODEL_DEVIATION } else { 0.0 };
     let deviation = inputs.hypot(model);
     if deviation > 0.0 {

@@ -32,7 +32,7 @@ pub(super) fn point(setup: &ModelledSetup, step: f64, cycle: f64) -> Point {
         draft_host: Sourced::given(Seconds::ZERO),
         observed: None,
     };
-    Point { parts, predicted: true }
+    Point { parts, predicted: true, speedup: parts.speedup().spread }
 }
 
 /// A candidate that is priced by a function.

@@ -1,0 +1,109 @@
+//! How sure one point of a sweep is: the ranges of a plain answer, at a cost that a hundred thousand points bear.
+//!
+//! It is the first order of [`make_sure`](super::make_sure) for the speedup alone. All points share the base, so its case with
+//! each of its inputs at both ends is computed once; an input then costs a point the passes that it moves and the arithmetic.
+
+use std::sync::{Arc, OnceLock};
+
+use super::Case;
+use super::inputs::{self, Input, Moves};
+use super::rates::RateTables;
+use crate::analytic::Verdict;
+use crate::evaluate::known::Known;
+use crate::evaluate::variation::{Changes, vary_with};
+use crate::scenario::Setup;
+use crate::sourced::{SPREAD_DEVIATIONS, Sourced, Spread};
+use crate::uncertainty::{Ends, FirstOrder};
+
+/// What `run` says of a point besides its plain numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sureness {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The range that holds the speedup nine times in ten; none where no input has one.
+    pub speedup: Option<Spread<f64>>,
+    /// Probability that speculation wins; none where no input has a range.
+    pub win_probability: Option<f64>,
+}
+
+/// The base of a sweep with all of its inputs at both ends.
+pub(in crate::evaluate) struct Shared {
+    rates: Arc<RateTables>,
+    middle: Known,
+    inputs: Vec<(Input, [Known; 2])>,
+}
+
+/// Both ends of a range, as scores.
+const ENDS: [f64; 2] = [-SPREAD_DEVIATIONS, SPREAD_DEVIATIONS];
+
+fn moves(input: Input, score: f64) -> Moves {
+    Moves::new(std::iter::once((input, score)))
+}
+
+fn known(case: &Case, moves: &Moves) -> Known {
+    Known::of(&case.statements(moves), case.cycle(moves))
+}
+
+impl Shared {
+    fn of(base: &Setup) -> Self {
+        let rates = Arc::new(RateTables::new(base.common()));
+        let case = Case::new(base, Arc::clone(&rates));
+        let ends = |input| ENDS.map(|score| known(&case, &moves(input, score)));
+        let inputs = inputs::of_case(&case).into_iter().map(|(input, _)| (input, ends(input))).collect();
+        Self { rates, middle: known(&case, &Moves::new(std::iter::empty())), inputs }
+    }
+
+    /// How sure the base is, or a variation of it.
+    pub(in crate::evaluate) fn sureness(
+        shared: &OnceLock<Self>,
+        base: &Setup,
+        variation: Option<&Setup>,
+        speedup: f64,
+    ) -> Sureness {
+        let shared = shared.get_or_init(|| Self::of(base));
+        let found = match variation {
+            None => shared.of_base(),
+            Some(setup) => shared.of_variation(base, setup),
+        };
+        let spread = found.range(0).map(|(low, high)| Spread { low, high });
+        Sureness {
+            verdict: Verdict::of(Sourced { spread, ..Sourced::given(speedup) }),
+            speedup: spread,
+            win_probability: found.probability_above(0, 1.0),
+        }
+    }
+
+    fn of_base(&self) -> FirstOrder {
+        let speedup = |known: &Known| vec![known.parts().speedup_value()];
+        let ends = |[low, high]: &[Known; 2]| Ends { low: speedup(low), high: speedup(high) };
+        FirstOrder {
+            middle: speedup(&self.middle),
+            inputs: self.inputs.iter().map(|(_, known)| ends(known)).collect(),
+        }
+    }
+
+    fn of_variation(&self, base: &Setup, setup: &Setup) -> FirstOrder {
+        let (was, now) = (base.common(), setup.common());
+        let same = was.acceptance == now.acceptance && was.evidence == now.evidence;
+        let rates = if same { Arc::clone(&self.rates) } else { Arc::new(RateTables::new(now)) };
+        let case = Case::new(setup, rates);
+        let changes = Changes::between(base, setup);
+        let speedup = |base: &Known, moves: &Moves| {
+            let varied = vary_with(changes, base, &case.statements(moves), case.cycle(moves));
+            vec![varied.known.parts().speedup_value()]
+        };
+        // In the order of a study, so that sums round alike.
+        let own: Vec<Input> = inputs::of_case(&case).into_iter().map(|(input, _)| input).collect();
+        let others = self.inputs.iter().map(|(input, _)| *input).filter(|input| !own.contains(input));
+        let ends = |input: Input| {
+            let base = self.inputs.iter().find(|(known, _)| *known == input);
+            let base = base.map_or([&self.middle; 2], |(_, [low, high])| [low, high]);
+            let [low, high] = [0, 1].map(|end| speedup(base[end], &moves(input, ENDS[end])));
+            Ends { low, high }
+        };
+        FirstOrder {
+            middle: speedup(&self.middle, &Moves::new(std::iter::empty())),
+            inputs: own.iter().copied().chain(others).map(ends).collect(),
+        }
+    }
+}
