@@ -26,7 +26,8 @@ impl Solver for Evaluate {
     fn solve(&self, setup: &Setup, base: &Base, variation: Option<&Setup>) -> Result<Outcome, String> {
         let varied = evaluate::variation(setup, &base.known, variation.unwrap_or(setup));
         let parts = varied.known.parts();
-        let sure = base.sureness(setup, variation, parts.speedup_value());
+        let again = variation.map(|again| (again, varied.known.model.as_deref()));
+        let sure = base.sureness(setup, again, parts.speedup_value());
         Ok(Outcome {
             parts,
             verdict: sure.verdict,

@@ -232,7 +232,8 @@ impl Solver for Evaluate {
             return Ok(outcome(&base.known, Vec::new(), sure));
         };
         if varied.unpredictable.is_empty() {
-            let sure = |speedup| base.sureness(setup, variation, speedup);
+            let again = variation.map(|again| (again, varied.known.model.as_deref()));
+            let sure = |speedup| base.sureness(setup, again, speedup);
             return Ok(outcome(&varied.known, varied.predicted, sure));
         }
         let parts = varied.unpredictable.join(" and ");

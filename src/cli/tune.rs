@@ -117,7 +117,7 @@ fn planned(sources: &[Source], space: &Space, goal: Goal) -> (Plan, Vec<tune::Pa
                 let setup = Setup::Modelled(Box::new(setup.clone()));
                 let variant = evaluate::variant(&source.base, &source.known.known, &setup);
                 let parts = variant.parts;
-                let sure = source.known.sureness(&source.base, Some(&setup), parts.speedup_value());
+                let sure = source.known.sureness(&source.base, Some((&setup, None)), parts.speedup_value());
                 Point { parts, predicted: variant.predicted, speedup: sure.speedup }
             })
         })

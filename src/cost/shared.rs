@@ -55,6 +55,10 @@ pub(super) fn sharing(
     let (Some(one), Some(beside)) = (at(requests, context), beside(requests, rows, &at)) else {
         return Some(marked);
     };
+    // The third term is never negative: here the first bound is the smaller one, whatever the slopes.
+    if one.time + beside >= apart.time {
+        return Some(marked);
+    }
     let slope = |context: u32| {
         let (few, many) = (at(FULL.0, context)?.time, at(FULL.1, context)?.time);
         Some((many - few).max(Seconds::ZERO) / f64::from(FULL.1 - FULL.0))

@@ -10,6 +10,7 @@ use crate::analytic::{
 use crate::runtime::Execution;
 use crate::scenario::{Loaded, Setup, WhatIf};
 use crate::sourced::{Source, Sourced};
+use crate::speculation::Cycle;
 use crate::uncertainty::Uncertainty;
 use crate::units::AcceptLength;
 use std::sync::OnceLock;
@@ -97,8 +98,13 @@ impl Base {
     }
 
     /// Verdict, range and probability of the speedup, as [`answer`] gives them, for the base or for a variation of it whose
-    /// plain speedup is `speedup`.
-    pub fn sureness(&self, base: &Setup, variation: Option<&Setup>, speedup: f64) -> Sureness {
+    /// plain speedup is `speedup`. A cycle of the variation that was priced before is not priced again.
+    pub fn sureness(
+        &self,
+        base: &Setup,
+        variation: Option<(&Setup, Option<&Cycle>)>,
+        speedup: f64,
+    ) -> Sureness {
         study::Shared::sureness(&self.shared, base, variation, speedup)
     }
 }

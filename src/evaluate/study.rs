@@ -140,7 +140,11 @@ enum ElasticDraft {
 
 impl ElasticCycle {
     fn new(setup: &ModelledSetup) -> Self {
-        let cycle = cycle(setup);
+        Self::of(setup, &cycle(setup))
+    }
+
+    /// Of a cycle that was priced before.
+    fn of(setup: &ModelledSetup, cycle: &Cycle) -> Self {
         let draft = match &cycle.draft {
             DraftWork::Lookup(time) => ElasticDraft::Lookup(*time),
             DraftWork::Passes { step, extend } => {
@@ -159,7 +163,7 @@ impl ElasticCycle {
             draft,
             runtime: setup.runtime.clone(),
             overlap: setup.overlap,
-            acceptance: cycle.acceptance,
+            acceptance: cycle.acceptance.clone(),
         }
     }
 

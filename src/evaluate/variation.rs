@@ -235,6 +235,11 @@ impl Changes {
         }
     }
 
+    /// Whether no part changes.
+    pub(super) fn are_none(self) -> bool {
+        [self.baseline, self.verify, self.draft_host].iter().all(|change| *change == Change::None)
+    }
+
     /// Communication settings that leave the model's time as it is change nothing.
     fn that_matter(self, before: Option<&Cycle>, after: Option<&Cycle>) -> Self {
         let Some((before, after)) = before.zip(after) else { return self };

@@ -5,14 +5,15 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::Case;
 use super::inputs::{self, Input, Moves};
 use super::rates::RateTables;
+use super::{Case, ElasticCycle};
 use crate::analytic::Verdict;
 use crate::evaluate::known::Known;
 use crate::evaluate::variation::{Changes, vary_with};
-use crate::scenario::Setup;
+use crate::scenario::{Common, Setup};
 use crate::sourced::{SPREAD_DEVIATIONS, Sourced, Spread};
+use crate::speculation::Cycle;
 use crate::uncertainty::{Ends, FirstOrder};
 
 /// What `run` says of a point besides its plain numbers.
@@ -57,13 +58,13 @@ impl Shared {
     pub(in crate::evaluate) fn sureness(
         shared: &OnceLock<Self>,
         base: &Setup,
-        variation: Option<&Setup>,
+        variation: Option<(&Setup, Option<&Cycle>)>,
         speedup: f64,
     ) -> Sureness {
         let shared = shared.get_or_init(|| Self::of(base));
         let found = match variation {
             None => shared.of_base(),
-            Some(setup) => shared.of_variation(base, setup),
+            Some((setup, cycle)) => shared.of_variation(base, setup, cycle),
         };
         let spread = found.range(0).map(|(low, high)| Spread { low, high });
         Sureness {
@@ -82,15 +83,31 @@ impl Shared {
         }
     }
 
-    fn of_variation(&self, base: &Setup, setup: &Setup) -> FirstOrder {
+    fn of_variation(&self, base: &Setup, setup: &Setup, cycle: Option<&Cycle>) -> FirstOrder {
         let (was, now) = (base.common(), setup.common());
         let same = was.acceptance == now.acceptance && was.evidence == now.evidence;
         let rates = if same { Arc::clone(&self.rates) } else { Arc::new(RateTables::new(now)) };
-        let case = Case::new(setup, rates);
         let changes = Changes::between(base, setup);
-        let speedup = |base: &Known, moves: &Moves| {
-            let varied = vary_with(changes, base, &case.statements(moves), case.cycle(moves));
+        // Without a part that changes, none asks the model.
+        let stated = &now.stated;
+        let kept = changes.are_none() && stated.draft.is_none() && stated.host.is_none();
+        let model = match (setup, cycle) {
+            (Setup::Modelled(modelled), Some(cycle)) if !kept => Some(ElasticCycle::of(modelled, cycle)),
+            (Setup::Modelled(modelled), None) if !kept => Some(ElasticCycle::new(modelled)),
+            _ => None,
+        };
+        let case = Case { setup, rates, model };
+        let unmoved = case.statements(&Moves::new(std::iter::empty()));
+        let speedup = |base: &Known, moves: &Moves, statements: &Common| {
+            let varied = vary_with(changes, base, statements, case.cycle(moves));
             vec![varied.known.parts().speedup_value()]
+        };
+        let at = |base: &Known, input: Input, score: f64| {
+            let moves = moves(input, score);
+            match input {
+                Input::Cause(_) | Input::Host(_) => speedup(base, &moves, &unmoved),
+                _ => speedup(base, &moves, &case.statements(&moves)),
+            }
         };
         // In the order of a study, so that sums round alike.
         let own: Vec<Input> = inputs::of_case(&case).into_iter().map(|(input, _)| input).collect();
@@ -98,11 +115,11 @@ impl Shared {
         let ends = |input: Input| {
             let base = self.inputs.iter().find(|(known, _)| *known == input);
             let base = base.map_or([&self.middle; 2], |(_, [low, high])| [low, high]);
-            let [low, high] = [0, 1].map(|end| speedup(base[end], &moves(input, ENDS[end])));
+            let [low, high] = [0, 1].map(|end| at(base[end], input, ENDS[end]));
             Ends { low, high }
         };
         FirstOrder {
-            middle: speedup(&self.middle, &Moves::new(std::iter::empty())),
+            middle: speedup(&self.middle, &Moves::new(std::iter::empty()), &unmoved),
             inputs: own.iter().copied().chain(others).map(ends).collect(),
         }
     }
