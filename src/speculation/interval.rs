@@ -4,8 +4,7 @@
 //! ([`SPREAD_DEVIATIONS`](crate::sourced::SPREAD_DEVIATIONS)). Trials count as independent; tokens of one request
 //! are not quite, so that the intervals are somewhat too narrow for a handful of long requests.
 
-use statrs::distribution::{Beta, ContinuousCDF};
-
+use super::beta_quantile::beta_quantile;
 use crate::sourced::SPREAD_DEVIATIONS;
 
 /// Probability in each tail.
@@ -41,13 +40,11 @@ pub fn wilson_interval(accepted: u64, tried: u64) -> Interval {
 /// Clopper and Pearson's exact interval (Biometrika 26, 1934): never covers less often than stated, so it is wider.
 pub fn exact_interval(accepted: u64, tried: u64) -> Interval {
     let accepted = accepted.min(tried);
-    let quantile = |a: u64, b: u64, p: f64| {
-        Beta::new(a as f64, b as f64).expect("both parameters are at least 1").inverse_cdf(p)
-    };
+    let quantile = |a: u64, b: u64, p: f64| beta_quantile(a as f64, b as f64, p);
     let rejected = tried - accepted;
     Interval {
-        low: if accepted == 0 { 0.0 } else { quantile(accepted, rejected + 1, TAIL) },
-        high: if rejected == 0 { 1.0 } else { quantile(accepted + 1, rejected, 1.0 - TAIL) },
+        low: if accepted == 0 { 0.0 } else { quantile(accepted, rejected.saturating_add(1), TAIL) },
+        high: if rejected == 0 { 1.0 } else { quantile(accepted.saturating_add(1), rejected, 1.0 - TAIL) },
     }
 }
 

@@ -1,5 +1,6 @@
 //! Samplers against their laws: chi-square for cycles, Kolmogorov-Smirnov for rates; fixed seeds.
 
+use statrs::distribution::{Beta, ContinuousCDF as _};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -38,6 +38,9 @@ pub(in crate::import) static DUMPS: Importer = Importer {
 /// Positions that a dump may name; vLLM drafts at most a few dozen tokens.
 const MOST_POSITIONS: usize = 256;
 
+/// Beyond 2^53, counters kept as floating point numbers no longer count.
+const MOST_COUNT: f64 = 9_007_199_254_740_992.0;
+
 /// Series of one dump, by name and labels.
 type Series = BTreeMap<String, f64>;
 
@@ -82,7 +85,7 @@ fn sample(text: &str) -> Result<(&str, f64), &'static str> {
     };
     let value = rest.split_whitespace().next().ok_or("a sample without a value")?;
     let value: f64 = value.parse().map_err(|_| "a value is no number")?;
-    if value.is_finite() && value >= 0.0 { Ok((name, value)) } else { Err("a value is no count") }
+    if (0.0..=MOST_COUNT).contains(&value) { Ok((name, value)) } else { Err("a value is no count") }
 }
 
 #[derive(Default)]
@@ -133,6 +136,9 @@ fn counters(now: &Series, before: Option<&Series>) -> Option<Result<Counted, &'s
                 return Some(Err("a counter fell: the server was restarted between dumps"));
             }
             sum = Some(sum.unwrap_or(0.0) + difference);
+        }
+        if sum.is_some_and(|sum| sum > MOST_COUNT) {
+            return Some(Err("the counters of all engines add up to more than any server counts"));
         }
         sum.map(|sum| Ok(sum.round() as u64))
     };
