@@ -72,6 +72,21 @@ mod tests {
     }
 
     #[test]
+    fn counts_of_any_size_have_an_interval() {
+        for (accepted, tried) in
+            [(3, u64::MAX), (u64::MAX / 2, u64::MAX), (u64::MAX - 1, u64::MAX), (1 << 52, 1 << 53)]
+        {
+            let interval = exact_interval(accepted, tried);
+            let rate = accepted as f64 / tried as f64;
+            assert!((0.0..=rate * (1.0 + 1e-9)).contains(&interval.low), "{accepted} {tried} {interval:?}");
+            assert!(
+                interval.high >= rate * (1.0 - 1e-9) && interval.high <= 1.0,
+                "{accepted} {tried} {interval:?}"
+            );
+        }
+    }
+
+    #[test]
     fn the_exact_interval_is_the_wider_one() {
         for (accepted, tried) in [(1, 10), (5, 10), (30, 40), (400, 1000)] {
             let (w, e) = (wilson_interval(accepted, tried), exact_interval(accepted, tried));

@@ -278,6 +278,17 @@ mod tests {
         assert_eq!(summary.warnings["counters"].count, 1);
     }
 
+    /// Found by fuzzing: such counters made the fit of acceptance search without end, or overflow.
+    #[test]
+    fn counters_beyond_what_can_be_counted_are_refused() {
+        let (found, summary) =
+            import(&dump(0, 18_000_000_000_000_000_000, [9_000_000_000_000_000_000, 5, 2]));
+        assert!(found.is_empty() && summary.skipped.count >= 2, "{summary:?}");
+        let engines: String = (0..3).map(|engine| dump(engine, 1 << 52, [1 << 52, 1 << 52, 0])).collect();
+        let (found, summary) = import(&engines);
+        assert!(found.is_empty() && summary.warnings["counters"].count == 1, "{summary:?}");
+    }
+
     #[test]
     fn gauges_of_sglang_tell_a_cycle() {
         let text = "# TYPE sglang:spec_accept_length gauge\nsglang:spec_accept_length{model_name=\"m\"} 2.94\n\
