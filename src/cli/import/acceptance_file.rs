@@ -33,6 +33,10 @@ pub(super) fn yaml(files: &[String], digest: &Digest, fits: &Acceptances) -> Res
         let _ = writeln!(out, "  # Cycles by accepted drafted tokens: 0, 1, 2, ...\n  histogram: [{cells}]");
     } else {
         let deviation = length.ends.map(|(low, high)| 0.5 * (high - low) / SPREAD_DEVIATIONS);
+        // A scenario refuses a spread that reaches where no accept length can be.
+        let places = |value: f64| (value * 1e4).floor() / 1e4;
+        let most = places((places(length.value) - 1.0) / SPREAD_DEVIATIONS);
+        let deviation = deviation.map(|d| d.min(most));
         let spread = deviation.filter(|d| *d > 0.0).map_or(String::new(), |d| format!(" +- {d:.4}"));
         let _ = writeln!(
             out,

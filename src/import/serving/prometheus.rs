@@ -148,6 +148,10 @@ fn counters(now: &Series, before: Option<&Series>) -> Option<Result<Counted, &'s
         let accepted =
             sum("vllm:spec_decode_num_accepted_tokens").ok_or("a dump without accepted tokens")??;
         let drafted = sum("vllm:spec_decode_num_draft_tokens").unwrap_or(Ok(0))?;
+        let most = if drafted > 0 { drafted } else { drafts.saturating_mul(MOST_POSITIONS as u64) };
+        if drafts > 0 && accepted > most {
+            return Err("more tokens were accepted than drafted");
+        }
         let mut positions = vec![0.0; deepest(now)];
         for (series, value) in now.iter().filter(|(series, _)| of(series, PER_POSITION)) {
             let before = before.and_then(|before| before.get(series)).copied().unwrap_or(0.0);
@@ -201,7 +205,9 @@ fn emit(counted: Counted, line: u64, since_boot: bool, sink: &mut Sink) {
 
 /// Gauges of SGLang, by their labels, and of TensorRT-LLM.
 fn gauges(now: &Series, line: u64, sink: &mut Sink) {
-    for (series, length) in now.iter().filter(|(_, value)| **value >= 1.0) {
+    for (series, length) in
+        now.iter().filter(|(_, value)| (1.0..=MOST_POSITIONS as f64 + 1.0).contains(*value))
+    {
         let (bare, labels) = series.split_at(series.find('{').unwrap_or(series.len()));
         let server = match bare {
             "sglang:spec_accept_length" => Server::Sglang,
@@ -276,6 +282,16 @@ mod tests {
         let (found, summary) = import(&(dump(0, 100, [80, 50, 20]) + &dump(0, 10, [8, 5, 2])));
         assert_eq!(found.len(), 1);
         assert_eq!(summary.warnings["counters"].count, 1);
+    }
+
+    /// Found by fuzzing: an accept length beyond k + 1.
+    #[test]
+    fn more_accepted_than_drafted_makes_no_interval() {
+        let text = dump(0, 100, [80, 50, 20]).replace(" 300.0", " 100.0");
+        let (found, summary) = import(&text);
+        assert!(found.is_empty() && summary.warnings["counters"].count == 1, "{summary:?}");
+        let (found, _) = import("sglang:spec_accept_length{model_name=\"m\"} 1e12\n");
+        assert!(found.is_empty());
     }
 
     /// Found by fuzzing: such counters made the fit of acceptance search without end, or overflow.

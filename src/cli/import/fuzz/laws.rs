@@ -20,7 +20,7 @@ pub(super) fn check(word: &'static str, bytes: &[u8], run: u64) {
     let whole = read(kind, bytes, 1 << 16);
     of_summary(&whole.1, bytes);
     of_intervals(&whole.0);
-    results(kind, &whole, (run % 2 == 0).then_some("rtx-4090"));
+    results(kind, bytes, &whole, (run % 2 == 0).then_some("rtx-4090"));
     match run % 8 {
         0 => assert_eq!(read(kind, bytes, 7), whole, "the size of reads shows"),
         2 => packed(kind, bytes, (run / 8) as usize),
@@ -44,12 +44,10 @@ fn opened(kind: Kind, bytes: Vec<u8>) -> Option<Read> {
     Some((found, summary))
 }
 
-/// Every line is counted once: read, skipped, or about something else.
+/// What is counted stands in the file. A line of a log may hold two records, one whole and one cut.
 fn of_summary(summary: &Summary, bytes: &[u8]) {
     assert!(summary.skipped.first.len() <= 5, "{summary:?}");
     assert!(summary.lines <= bytes.len() as u64 + 1, "{summary:?}");
-    let by_lines = summary.lines > 1 && !bytes.contains(&b'{');
-    assert!(!by_lines || summary.read + summary.skipped.count <= summary.lines, "{summary:?}");
     assert!(summary.read + summary.skipped.count <= bytes.len() as u64 + 1, "{summary:?}");
 }
 
@@ -87,7 +85,7 @@ fn of_interval(interval: &DecodeInterval) {
 }
 
 /// Every format can be written, and the file is one that specplan takes.
-fn results(kind: Kind, whole: &Read, gpu: Option<&str>) {
+fn results(kind: Kind, bytes: &[u8], whole: &Read, gpu: Option<&str>) {
     let args = ImportArgs {
         gpu: gpu.map(str::to_owned),
         quiet: true,
@@ -100,7 +98,8 @@ fn results(kind: Kind, whole: &Read, gpu: Option<&str>) {
     group.end("file".to_owned(), whole.1.clone());
     let groups = [group];
     let text = render::text(&groups, false);
-    assert!(!text.contains("NaN"), "{text}");
+    let told = |words: &[u8]| words.windows(3).any(|word| word.eq_ignore_ascii_case(b"nan"));
+    assert!(!told(text.as_bytes()) || told(bytes), "{text}");
     let json = render::json(&groups);
     serde_json::from_str::<serde_json::Value>(&json).expect("the result is JSON");
     let _ = (render::csv(&groups), render::markdown(&groups));
