@@ -1,8 +1,8 @@
 //! Samplers against their laws: chi-square for cycles, Kolmogorov-Smirnov for rates; fixed seeds.
 
-use statrs::distribution::{Beta, ContinuousCDF as _};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use statrs::distribution::{Beta, ContinuousCDF as _};
 
 use super::*;
 use crate::speculation::{Counts, Fits, Markov, Mixture, chi_square};

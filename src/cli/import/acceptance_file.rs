@@ -11,6 +11,9 @@ use crate::sourced::SPREAD_DEVIATIONS;
 /// The deepest histogram that a scenario takes.
 const DEEPEST: usize = 65;
 
+/// The largest count that a scenario takes.
+const MOST_COUNT: u64 = 1_000_000_000_000_000;
+
 /// The file.
 ///
 /// # Errors
@@ -25,8 +28,11 @@ pub(super) fn yaml(files: &[String], digest: &Digest, fits: &Acceptances) -> Res
     let mut out = String::from(
         "# Acceptance as a server told it. A scenario reads it: `acceptance: { file: this-file.yaml }`.\nacceptance:\n",
     );
-    let histogram =
-        fits.fits.as_ref().map(|fits| fits.counts.histogram()).filter(|cells| cells.len() <= DEEPEST);
+    let histogram = fits
+        .fits
+        .as_ref()
+        .map(|fits| fits.counts.histogram())
+        .filter(|cells| cells.len() <= DEEPEST && cells.iter().all(|count| *count <= MOST_COUNT));
     if let Some(cells) = &histogram {
         let cells: Vec<String> = cells.iter().map(u64::to_string).collect();
         let cells = cells.join(", ");
