@@ -152,6 +152,9 @@ impl Readings {
 
     fn form(&self, flags: &ServerFlags) -> RateForm {
         let (over, drafts) = (numbers(self.over), numbers(self.drafts));
+        if let Some(steps) = flags.steps.filter(|steps| self.jax && over.contains(steps)) {
+            return RateForm::LengthOverSteps { steps };
+        }
         let length_over = |n: u32| match (self.jax, flags.steps) {
             (true, _) => RateForm::LengthOverSteps { steps: n },
             // A chain's rows follow from its steps, and n = steps is then the JAX port's.
