@@ -128,5 +128,8 @@ fn continued(lines: &[String]) -> Vec<String> {
 }
 
 #[cfg(test)]
+#[path = "flags/lines_tests.rs"]
+mod lines;
+#[cfg(test)]
 #[path = "flags/rules_tests.rs"]
 mod rules;

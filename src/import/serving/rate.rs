@@ -276,6 +276,26 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_the_jax_port_are_over_steps_where_flags_say_how_many() {
+        let number = |text| Printed::parse(text).expect("a number");
+        let closed = |flags: &ServerFlags| {
+            let mut readings = Readings::default();
+            assert!(readings.add(1, number("1.50"), Some(number("0.50")), true));
+            readings.close(flags).expect("a line").form
+        };
+        let chain = |steps, rows| ServerFlags {
+            steps: Some(steps),
+            topk: Some(1),
+            draft_tokens: Some(rows),
+            ..ServerFlags::default()
+        };
+        assert_eq!(closed(&chain(3, 4)), RateForm::LengthOverSteps { steps: 3 });
+        // 1.5 / 7 is not 0.50: the flags are not of these lines.
+        assert!(matches!(closed(&chain(7, 8)), RateForm::Ambiguous { .. }));
+        assert!(matches!(closed(&ServerFlags::default()), RateForm::Ambiguous { .. }));
+    }
+
+    #[test]
     fn a_pair_that_fits_no_reading_is_refused_and_a_stretch_without_rates_says_so() {
         let mut readings = Readings::default();
         let number = |text| Printed::parse(text).expect("a number");

@@ -28,8 +28,13 @@ pub(super) fn paste(steps: &[Step], fixed: Option<&Fixed>, candidates: &[Candida
     }
     let mut pastes: Vec<Paste> =
         fixed.map(|fixed| one(&fixed.setting, 1, most, candidates)).into_iter().collect();
-    pastes.extend(steps.iter().map(|step| one(&step.setting, step.from, step.to, candidates)));
-    pastes[0].notes.splice(0..0, why);
+    for step in steps.iter().filter(|step| fixed.is_none_or(|fixed| fixed.setting != step.setting)) {
+        let title = format!("A server for {}", range(step.from, step.to));
+        pastes.push(Paste { title, ..one(&step.setting, step.from, step.to, candidates) });
+    }
+    if let Some(first) = pastes.first_mut() {
+        first.notes.splice(0..0, why);
+    }
     pastes
 }
 
@@ -62,8 +67,9 @@ fn why_static(setup: &ModelledSetup) -> Option<String> {
 
 /// `max_cudagraph_capture_size` that leaves a graph for `requests` of `rows` each. vLLM captures 1, 2, 4, multiples of
 /// 8 up to 256 and of 16 above, each rounded up to a multiple of the rows, and drops those above the limit
-/// (`vllm/config/{vllm,compilation}.py`, `docs/design/cuda_graphs.md`). Its own limit is 512 tokens at most.
-fn capture_size(requests: u32, rows: u32) -> u32 {
+/// (docs.vllm.ai `configuration/engine_args`, `vllm/config/compilation.py`). Where none is given the limit is 512, or 1024,
+/// at most: more rows would run without a graph.
+pub(super) fn capture_size(requests: u32, rows: u32) -> u32 {
     let next = (requests * rows).next_multiple_of(16);
     (next + rows - 1).next_multiple_of(16)
 }
