@@ -1,8 +1,10 @@
 //! Lines to paste: flags of SGLang and vLLM that make the server do what the plan says.
 //!
 //! Rules: SGLang `server_args.py` and `docs/advanced_features/speculative_decoding.md` @067ad4d; vLLM's
-//! `--speculative-config`. Tests hold every line that can be printed to them.
+//! `--speculative-config`; of ranks, `ranks`. Tests hold every line that can be printed to them.
 
+mod environment;
+mod ranks;
 mod sglang;
 mod vllm;
 
@@ -10,6 +12,9 @@ use super::Candidate;
 use super::plan::{Cell, Plan};
 use super::setting::Setting;
 use crate::runtime::RuntimeKind;
+use crate::scenario::ModelledSetup;
+
+pub(super) use environment::environment_line;
 
 /// What stands for the drafter's folder or repository in a line.
 const DRAFT: &str = "DRAFT_PATH";
@@ -61,7 +66,24 @@ pub fn paste(plan: &Plan, candidates: &[Candidate<'_>]) -> Vec<Paste> {
         }
         pastes.extend(here);
     }
+    let kept = kept(first.setup.runtime.kind);
+    if let Some((paste, kept)) = pastes.iter_mut().find(|paste| !paste.lines.is_empty()).zip(kept) {
+        paste.notes.push(kept);
+    }
     pastes
+}
+
+/// What a scenario does not hold and a command needs: said once, beside the first command.
+fn kept(kind: RuntimeKind) -> Option<String> {
+    let memory = match kind {
+        RuntimeKind::Sglang => "--mem-fraction-static",
+        RuntimeKind::Vllm => "--gpu-memory-utilization",
+        RuntimeKind::Pytorch | RuntimeKind::Cuda => return None,
+    };
+    Some(format!(
+        "Keep from your own command: `--trust-remote-code`, `{memory}`, `--attention-backend`, `--quantization`, \
+         `--kv-cache-dtype`."
+    ))
 }
 
 /// Runs of batch sizes with one best setting. Between two batch sizes that were priced the smaller one's holds, below
@@ -90,9 +112,10 @@ fn range(from: u32, to: u32) -> String {
     if from == to { format!("batch {from}") } else { format!("batch {from} to {to}") }
 }
 
-/// A command of flags, one a line.
-fn command(start: &str, flags: &[String]) -> Vec<String> {
-    let mut lines = vec![start.to_owned()];
+/// A command of flags, one a line; the NCCL_* variables of the scenario stand above it.
+fn command(setup: &ModelledSetup, start: &str, flags: &[String]) -> Vec<String> {
+    let mut lines: Vec<String> = environment_line(setup).into_iter().collect();
+    lines.push(start.to_owned());
     lines.extend(flags.iter().map(|flag| format!("  {flag}")));
     continued(&lines)
 }
@@ -104,6 +127,9 @@ fn continued(lines: &[String]) -> Vec<String> {
     above.iter().map(|line| format!("{line} \\")).chain(end.iter().cloned()).collect()
 }
 
+#[cfg(test)]
+#[path = "flags/lines_tests.rs"]
+mod lines;
 #[cfg(test)]
 #[path = "flags/rules_tests.rs"]
 mod rules;

@@ -152,6 +152,9 @@ impl Readings {
 
     fn form(&self, flags: &ServerFlags) -> RateForm {
         let (over, drafts) = (numbers(self.over), numbers(self.drafts));
+        if let Some(steps) = flags.steps.filter(|steps| self.jax && over.contains(steps)) {
+            return RateForm::LengthOverSteps { steps };
+        }
         let length_over = |n: u32| match (self.jax, flags.steps) {
             (true, _) => RateForm::LengthOverSteps { steps: n },
             // A chain's rows follow from its steps, and n = steps is then the JAX port's.
@@ -270,6 +273,26 @@ mod tests {
         let flags =
             ServerFlags { steps: Some(3), topk: Some(1), draft_tokens: Some(4), ..ServerFlags::default() };
         assert_eq!(form(&[("1.95", "0.65")], &flags), RateForm::LengthOverSteps { steps: 3 });
+    }
+
+    #[test]
+    fn lines_of_the_jax_port_are_over_steps_where_flags_say_how_many() {
+        let number = |text| Printed::parse(text).expect("a number");
+        let closed = |flags: &ServerFlags| {
+            let mut readings = Readings::default();
+            assert!(readings.add(1, number("1.50"), Some(number("0.50")), true));
+            readings.close(flags).expect("a line").form
+        };
+        let chain = |steps, rows| ServerFlags {
+            steps: Some(steps),
+            topk: Some(1),
+            draft_tokens: Some(rows),
+            ..ServerFlags::default()
+        };
+        assert_eq!(closed(&chain(3, 4)), RateForm::LengthOverSteps { steps: 3 });
+        // 1.5 / 7 is not 0.50: the flags are not of these lines.
+        assert!(matches!(closed(&chain(7, 8)), RateForm::Ambiguous { .. }));
+        assert!(matches!(closed(&ServerFlags::default()), RateForm::Ambiguous { .. }));
     }
 
     #[test]

@@ -9,9 +9,13 @@ use crate::tune::{Beyond, Goal, Objective, Plan, Space, Strategy as Search, plan
 use proptest::prelude::*;
 
 /// Flags of SGLang 0.5 `server_args.py` that `tune` may print.
-const SGLANG: [&str; 12] = [
+const SGLANG: [&str; 16] = [
     "--model-path",
     "--tp-size",
+    "--ep-size",
+    "--dp-size",
+    "--enable-dp-attention",
+    "--dcp-size",
     "--speculative-algorithm",
     "--speculative-draft-model-path",
     "--speculative-num-steps",
@@ -25,8 +29,11 @@ const SGLANG: [&str; 12] = [
 ];
 
 /// Flags of vLLM that `tune` may print.
-const VLLM: [&str; 5] = [
+const VLLM: [&str; 8] = [
     "--tensor-parallel-size",
+    "--data-parallel-size",
+    "--enable-expert-parallel",
+    "--compilation-config",
     "--decode-context-parallel-size",
     "--max-num-seqs",
     "--speculative-config",
@@ -34,7 +41,7 @@ const VLLM: [&str; 5] = [
 ];
 
 /// The words of a command, quotes taken off as a shell does.
-fn words(lines: &[String]) -> Vec<String> {
+pub(super) fn words(lines: &[String]) -> Vec<String> {
     for (at, line) in lines.iter().enumerate() {
         assert_eq!(line.ends_with(" \\"), at + 1 < lines.len(), "continued lines: {lines:?}");
     }
@@ -84,6 +91,17 @@ fn sglang_accepts(paste: &Paste) {
     let topk = number(&flags, "--speculative-eagle-topk");
     let rows = number(&flags, "--speculative-num-draft-tokens");
     let draft = flags.contains_key("--speculative-draft-model-path");
+    let breadth = number(&flags, "--speculative-ngram-max-bfs-breadth");
+    if whole {
+        let limit = number(&flags, "--max-running-requests").expect("48 where none is given");
+        match number(&flags, "--cuda-graph-max-bs") {
+            Some(graphs) => assert!(graphs >= limit, "a batch above it runs eager"),
+            None => assert!(flags.contains_key("--disable-cuda-graph")),
+        }
+        let replicas = number(&flags, "--dp-size").unwrap_or(1);
+        assert_eq!(replicas > 1, flags.contains_key("--enable-dp-attention"), "whole replicas otherwise");
+        assert_eq!(limit % replicas, 0, "the rest is cut off");
+    }
     let Some(algorithm) = flags.get("--speculative-algorithm") else {
         assert!(steps.is_none() && topk.is_none() && rows.is_none() && !draft, "no algorithm: {flags:?}");
         return;
@@ -92,6 +110,9 @@ fn sglang_accepts(paste: &Paste) {
         "NGRAM" => {
             assert!(steps.is_none() && topk.is_none() && !draft);
             assert!(rows.is_some_and(|rows| rows >= 2));
+            let breadth = breadth.expect("10 where none is given: a tree");
+            assert_eq!(number(&flags, "--page-size"), (breadth > 1).then_some(1));
+            assert!(!flags.contains_key("--enable-dp-attention"), "no lookup with it");
         }
         "EAGLE" | "EAGLE3" | "NEXTN" | "STANDALONE" => {
             // All three or none.
@@ -120,38 +141,44 @@ fn sglang_accepts(paste: &Paste) {
         assert_eq!(topk, Some(1), "the overlapping worker is for topk 1");
         assert_ne!(algorithm, "NGRAM");
     }
-    if whole {
-        let limit = number(&flags, "--max-running-requests").expect("48 where none is given");
-        match number(&flags, "--cuda-graph-max-bs") {
-            Some(graphs) => assert!(graphs >= limit, "a batch above it runs eager"),
-            None => assert!(flags.contains_key("--disable-cuda-graph")),
-        }
-    }
 }
 
 /// vLLM's `--speculative-config`: keys, and ranges of `num_speculative_tokens_per_batch_size` = [from, to, k].
 fn vllm_accepts(paste: &Paste) {
+    if paste.lines.is_empty() {
+        assert!(!paste.notes.is_empty(), "no command, and no reason: {paste:?}");
+        return;
+    }
     let (start, flags) = flags(&paste.lines, &VLLM);
     assert!(start.ends_with(&["vllm".to_owned(), "serve".to_owned(), "MODEL_PATH".to_owned()]), "{start:?}");
     let most = number(&flags, "--max-num-seqs").expect("a limit");
-    let Some(text) = flags.get("--speculative-config") else { return };
-    let config: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    let object = |flag: &str| -> Option<serde_json::Value> {
+        flags.get(flag).map(|text| serde_json::from_str(text).expect("JSON"))
+    };
+    let config = object("--speculative-config");
+    let rows = config.as_ref().map_or(1, |config| config["num_speculative_tokens"].as_u64().expect("k") + 1);
+    match object("--compilation-config") {
+        None => assert!(flags.contains_key("--enforce-eager")),
+        Some(graphs) => {
+            let limit = graphs["max_cudagraph_capture_size"].as_u64().expect("a number");
+            assert!(
+                captured(limit, rows).last() >= Some(&(u64::from(most) * rows)),
+                "{graphs}: it runs eager"
+            );
+        }
+    }
+    let Some(config) = config else { return };
     let config = config.as_object().expect("an object");
-    let keys = [
-        "method",
-        "model",
-        "num_speculative_tokens",
-        "num_speculative_tokens_per_batch_size",
-        "prompt_lookup_max",
-    ];
+    let keys = ["method", "model", "num_speculative_tokens", "num_speculative_tokens_per_batch_size"];
     assert!(config.keys().all(|key| keys.contains(&key.as_str())), "{config:?}");
     let method = config["method"].as_str().expect("a word");
     assert!(["eagle3", "mtp", "draft_model", "ngram"].contains(&method));
     assert_eq!(config.contains_key("model"), ["eagle3", "draft_model"].contains(&method));
-    assert_eq!(config.contains_key("prompt_lookup_max"), method == "ngram");
     let deepest = config["num_speculative_tokens"].as_u64().expect("a number");
     assert!(deepest >= 1);
     let Some(ranges) = config.get("num_speculative_tokens_per_batch_size") else { return };
+    assert_eq!(method, "eagle3", "tested with EAGLE and DFlash only");
+    assert!(!flags.contains_key("--data-parallel-size"), "switched off with it");
     let mut next = 1;
     let mut reached = 0;
     for range in ranges.as_array().expect("a list") {
@@ -162,6 +189,17 @@ fn vllm_accepts(paste: &Paste) {
         reached = reached.max(k);
     }
     assert_eq!((next - 1, reached), (u64::from(most), deepest), "{ranges}");
+}
+
+/// Sizes that vLLM captures up to a limit for passes of so many rows (docs.vllm.ai `configuration/engine_args`,
+/// `max_cudagraph_capture_size`, and `adjust_cudagraph_sizes_for_spec_decode` of `vllm/config/compilation.py`).
+pub(super) fn captured(limit: u64, rows: u64) -> Vec<u64> {
+    let sizes = [1, 2, 4].into_iter().chain((8..256).step_by(8)).chain((256..=limit).step_by(16));
+    sizes
+        .filter(|size| *size <= limit)
+        .map(|size| size.next_multiple_of(rows))
+        .filter(|size| *size <= limit)
+        .collect()
 }
 
 /// A server with methods, shapes and modes of every kind.
@@ -180,6 +218,11 @@ fn setups() -> Vec<(&'static str, Vec<ModelledSetup>)> {
         ("sglang", vec![setup(GRAPH, &[TREE]), setup("kimi-k2.5-ngram-tree-8x-rtx-pro-6000.yaml", &[])]),
         ("sglang", vec![setup(MTP, &[])]),
         ("sglang", vec![llama("runtime=sglang")]),
+        ("sglang", vec![setup(MTP, &["parallel.expert=8", "parallel.data_attention=8"])]),
+        ("sglang", vec![setup(MTP, &["parallel.decode_context=2"])]),
+        ("sglang", vec![setup("kimi-k2.5-eagle3-8x-rtx-pro-6000-tuned-nccl.yaml", &[])]),
+        ("vllm", vec![setup(MTP, &["runtime=vllm", "parallel.expert=8", "parallel.data_attention=4"])]),
+        ("vllm", vec![setup(MTP, &["runtime=vllm", "parallel.expert=4"])]),
         ("vllm", vec![setup(GRAPH, &["runtime=vllm", TREE])]),
         ("vllm", vec![setup(MTP, &["runtime=vllm", "speculation.scheduler.overlap=false"])]),
         ("vllm", vec![llama("runtime=vllm")]),
@@ -194,7 +237,7 @@ fn setups() -> Vec<(&'static str, Vec<ModelledSetup>)> {
     ]
 }
 
-fn space(batches: Vec<u32>, execution: bool, allreduce: bool) -> Space {
+pub(super) fn space(batches: Vec<u32>, execution: bool, allreduce: bool) -> Space {
     Space {
         batches,
         contexts: vec![1024, 4096],
@@ -275,12 +318,13 @@ fn the_rules_refuse_what_the_servers_refuse() {
     assert!(!sglang("--speculative-algorithm MEDUSA"));
     assert!(!sglang("--no-such-flag 1"));
     let vllm = |config: &str| {
-        let paste =
-            paste(&[&format!("vllm serve MODEL_PATH --max-num-seqs 16 --speculative-config '{config}'")]);
+        let paste = paste(&[&format!(
+            "vllm serve MODEL_PATH --enforce-eager --max-num-seqs 16 --speculative-config '{config}'"
+        )]);
         std::panic::catch_unwind(|| vllm_accepts(&paste)).is_ok()
     };
     let with = |ranges: &str| {
-        let head = r#"{"method":"mtp","num_speculative_tokens":3"#;
+        let head = r#"{"method":"eagle3","model":"D","num_speculative_tokens":3"#;
         vllm(&format!(r#"{head},"num_speculative_tokens_per_batch_size":{ranges}}}"#))
     };
     assert!(with("[[1,8,3],[9,16,0]]"));
@@ -292,4 +336,12 @@ fn the_rules_refuse_what_the_servers_refuse() {
     );
     assert!(!vllm(r#"{"method":"eagle3","num_speculative_tokens":3}"#), "a head has a path");
     assert!(!vllm(r#"{"method":"mtp","num_speculative_tokens":3,"topk":4}"#));
+    assert!(vllm(r#"{"method":"ngram","num_speculative_tokens":3}"#));
+    let window = r#"{"method":"ngram","num_speculative_tokens":3,"prompt_lookup_max":3}"#;
+    assert!(!vllm(window), "the window is not the number of drafted tokens");
+    let by_batch = r#","num_speculative_tokens_per_batch_size":[[1,8,3],[9,16,0]]}"#;
+    assert!(
+        !vllm(&format!(r#"{{"method":"mtp","num_speculative_tokens":3{by_batch}"#)),
+        "not tested with it"
+    );
 }

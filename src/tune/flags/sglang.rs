@@ -1,6 +1,7 @@
 //! SGLang: one setting per server.
 
-use super::{DRAFT, MODEL, Paste, Step, command, continued, range};
+use super::environment::several_environments;
+use super::{DRAFT, MODEL, Paste, Step, command, continued, range, ranks};
 use crate::runtime::Execution;
 use crate::scenario::Method;
 use crate::speculation::DraftShape;
@@ -30,16 +31,25 @@ fn several(steps: &[Step], most: u32, fixed: Option<&Fixed>, candidates: &[Candi
         pastes.push(paste);
     }
     for step in steps.iter().filter(|step| fixed.is_none_or(|fixed| fixed.setting != step.setting)) {
-        let flags = match step.setting.draft {
-            Some((at, shape)) => drafting(candidates[at].setup.common.method, shape, &candidates[at]),
-            None => Vec::new(),
-        };
-        let words = if flags.is_empty() { "no speculative flags" } else { "these flags instead" };
-        let title = format!("Best for {} alone: {words}", range(step.from, step.to));
-        let lines = if flags.is_empty() { Vec::new() } else { continued(&flags) };
-        pastes.push(Paste { title, lines, notes: Vec::new() });
+        pastes.push(alone(step, candidates));
     }
     pastes
+}
+
+/// The flags of one run of batch sizes.
+fn alone(step: &Step, candidates: &[Candidate<'_>]) -> Paste {
+    let place = format!("Best for {} alone", range(step.from, step.to));
+    let Some((at, shape)) = step.setting.draft else {
+        let title = format!("{place}: no speculative flags");
+        return Paste { title, lines: Vec::new(), notes: Vec::new() };
+    };
+    let setup = candidates[at].setup;
+    if let Err(why) = ranks::sglang(setup, Some(setup.common.method)) {
+        return Paste { title: place, lines: Vec::new(), notes: vec![why] };
+    }
+    let flags = drafting(setup.common.method, shape, &candidates[at]);
+    let notes = lookup(setup.common.method, shape).into_iter().collect();
+    Paste { title: format!("{place}: these flags instead"), lines: continued(&flags), notes }
 }
 
 /// What SGLang can do by itself where the best number of steps changes with the batch.
@@ -55,13 +65,22 @@ fn server(setting: &Setting, most: u32, candidates: &[Candidate<'_>]) -> Paste {
     let (at, shape) = setting.draft.map_or((0, None), |(at, shape)| (at, Some(shape)));
     let candidate = &candidates[at];
     let setup = candidate.setup;
-    let mut notes = Vec::new();
-    let mut flags = vec![format!("--model-path {MODEL}"), format!("--tp-size {}", setup.parallel.tensor)];
+    let method = shape.map(|_| setup.common.method);
+    let ranks = match ranks::sglang(setup, method) {
+        Ok(ranks) => ranks,
+        Err(why) => return Paste { title: String::new(), lines: Vec::new(), notes: vec![why] },
+    };
+    let mut notes = ranks.notes;
+    notes.extend(several_environments(setup));
+    let mut flags = vec![format!("--model-path {MODEL}")];
+    flags.extend(ranks.flags);
     if let Some(shape) = shape {
         flags.extend(drafting(setup.common.method, shape, candidate));
-        // Speculation lowers the limit to 48 where none is given.
-        flags.push(format!("--max-running-requests {most}"));
+        notes.extend(lookup(setup.common.method, shape));
     }
+    // Divided among the attention replicas, rounded down; with speculation 48 where none is given.
+    let most = most.next_multiple_of(setup.parallel.data_attention.max(1));
+    flags.push(format!("--max-running-requests {most}"));
     if setting.service.execution.is_none() && setup.verify.execution != setup.baseline.execution {
         notes.push(
             "The scenario verifies in another execution mode than it decodes in, which no flag asks for: look for \
@@ -89,7 +108,7 @@ fn server(setting: &Setting, most: u32, candidates: &[Candidate<'_>]) -> Paste {
             "From 0.5.14 on the overlapping worker is always used and the variable is gone.".to_owned(),
         );
     }
-    Paste { title: String::new(), lines: command(&start, &flags), notes }
+    Paste { title: String::new(), lines: command(setup, &start, &flags), notes }
 }
 
 fn drafting(method: Method, shape: DraftShape, candidate: &Candidate<'_>) -> Vec<String> {
@@ -102,8 +121,10 @@ fn drafting(method: Method, shape: DraftShape, candidate: &Candidate<'_>) -> Vec
     let mut flags = vec![format!("--speculative-algorithm {algorithm}")];
     if method == Method::Ngram {
         flags.push(format!("--speculative-num-draft-tokens {}", shape.draft_tokens));
-        if shape.topk > 1 {
-            flags.push(format!("--speculative-ngram-max-bfs-breadth {}", shape.topk));
+        // 10 where none is given: a tree.
+        flags.push(format!("--speculative-ngram-max-bfs-breadth {}", shape.topk));
+        if !shape.is_chain() {
+            flags.push("--page-size 1".to_owned());
         }
         return flags;
     }
@@ -118,4 +139,11 @@ fn drafting(method: Method, shape: DraftShape, candidate: &Candidate<'_>) -> Vec
         flags.push("--page-size 1".to_owned());
     }
     flags
+}
+
+/// What a number of steps means to a lookup.
+fn lookup(method: Method, shape: DraftShape) -> Option<String> {
+    (method == Method::Ngram && !shape.is_chain()).then(|| {
+        "SGLang's n-gram lookup has no number of steps: rows and breadth alone bound its tree.".to_owned()
+    })
 }
