@@ -150,7 +150,10 @@ fn the_json_says_what_was_tried_and_what_to_paste() {
     assert_eq!(fleet["gpus_saved"].as_i64(), Some(gpus("off") - gpus("tuned")));
     assert_eq!(gpus("off") % 8, 0);
     let lines = plan["commands"][0]["lines"].as_array().expect("a list");
-    assert!(lines[0].as_str().is_some_and(|line| line.ends_with("python3 -m sglang.launch_server \\")));
+    let starts =
+        |line: &Value| line.as_str().is_some_and(|l| l.ends_with("python3 -m sglang.launch_server \\"));
+    assert_eq!(lines[0], "NCCL_PROTO=LL \\", "the environment of the scenario");
+    assert!(starts(&lines[1]), "{lines:?}");
 }
 
 #[test]

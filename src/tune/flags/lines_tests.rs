@@ -78,6 +78,7 @@ fn what_a_server_cannot_do_is_said_and_no_command_printed() {
             &["runtime=vllm", "parallel.data_attention=4", "parallel.decode_context=4"],
             "`parallel.decode_context` 4",
         ),
+        (NGRAM, &["runtime=vllm", "speculation.steps=3", "speculation.topk=4"], "vLLM drafts chains only"),
         (NGRAM, &["parallel.data_attention=2"], "does not go with `--enable-dp-attention`"),
     ] {
         let pastes = of(file, set, &[1]);
@@ -93,8 +94,7 @@ fn a_lookup_drafts_the_shape_that_was_priced() {
     let vllm = of(NGRAM, &["runtime=vllm"], &[1]);
     assert!(!vllm[0].lines.join("").contains("prompt_lookup"), "{:?}", vllm[0].lines);
     assert!(notes(&vllm).contains("`prompt_lookup_max`"));
-    let space = Space { contexts: vec![1024], topk: vec![4], ..space(vec![1], false, false) };
-    let tree = pastes(&setup(NGRAM, &[]), &space);
+    let tree = of(NGRAM, &["speculation.steps=3", "speculation.topk=4"], &[1]);
     assert!(has(&tree[0], "--speculative-ngram-max-bfs-breadth", "4"), "{:?}", tree[0].lines);
     assert!(has(&tree[0], "--page-size", "1") && notes(&tree).contains("no number of steps"));
 }

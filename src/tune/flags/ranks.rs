@@ -1,8 +1,9 @@
 //! How the ranks divide the model, as flags: what was priced, or why the server cannot do it.
 //!
-//! SGLang: `--ep-size`, `--dp-size`, `--enable-dp-attention` (docs.sglang.io `cookbook/base/reference/server_arguments`;
-//! `docs/advanced_features/server_arguments.md` @004813e), `--dcp-size` (docs.sglang.io `docs/advanced_features/dcp.md`); n-gram lookup does not go with
-//! `--enable-dp-attention` (`docs/advanced_features/speculative_decoding.md` @067ad4d).
+//! SGLang: `--ep-size`, `--dp-size`, `--enable-dp-attention` (`docs/advanced_features/server_arguments.md` @004813e, and
+//! docs.sglang.io `cookbook/base/reference/server_arguments`), `--dcp-size` (docs.sglang.io
+//! `docs/advanced_features/dcp.md`); n-gram lookup does not go with `--enable-dp-attention`
+//! (`docs/advanced_features/speculative_decoding.md` @067ad4d).
 //! vLLM: `--data-parallel-size`, by default one tensor-parallel group of all ranks for the experts, `--max-num-seqs` per
 //! data-parallel rank (`docs/serving/data_parallel_deployment.md` @01e4fce); `--enable-expert-parallel`, experts over all
 //! ranks (`docs/serving/expert_parallel_deployment.md` @0170256); `--decode-context-parallel-size`

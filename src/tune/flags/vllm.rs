@@ -21,7 +21,8 @@ pub(super) fn paste(steps: &[Step], fixed: Option<&Fixed>, candidates: &[Candida
     let at = methods.first().copied();
     let depths: Vec<[u32; 3]> = steps.iter().map(|step| [step.from, step.to, step.setting.depth()]).collect();
     let why = at.filter(|_| alike && depths.len() > 1).and_then(|at| why_static(candidates[at].setup));
-    if alike && why.is_none() {
+    let chains = steps.iter().all(|step| is_chain(&step.setting));
+    if alike && chains && why.is_none() {
         let mut paste = server(at, service, &depths, most, candidates);
         paste.title = format!("A server for {}", range(1, most));
         return vec![paste];
@@ -38,12 +39,19 @@ pub(super) fn paste(steps: &[Step], fixed: Option<&Fixed>, candidates: &[Candida
     pastes
 }
 
+fn is_chain(setting: &Setting) -> bool {
+    setting.draft.is_none_or(|(_, shape)| shape.is_chain())
+}
+
 /// A server with one setting.
 fn one(setting: &Setting, from: u32, to: u32, candidates: &[Candidate<'_>]) -> Paste {
     let at = setting.draft.map(|(at, _)| at);
-    let mut paste = server(at, setting.service, &[[1, to, setting.depth()]], to, candidates);
-    paste.title = format!("One server for {}", range(from, to));
-    paste
+    let title = format!("One server for {}", range(from, to));
+    if !is_chain(setting) {
+        let why = "vLLM drafts chains only: no command does the tree that was priced.".to_owned();
+        return Paste { title, lines: Vec::new(), notes: vec![why] };
+    }
+    Paste { title, ..server(at, setting.service, &[[1, to, setting.depth()]], to, candidates) }
 }
 
 /// Why vLLM keeps one number of drafted tokens here (`docs/features/speculative_decoding/dynamic_speculative_decoding.md`
