@@ -34,7 +34,7 @@ pub use overrides::Overrides;
 pub use resolve::{Branch, Family, Loaded, Worker, open, resolve};
 pub use schema::json_schema;
 pub use setup::{
-    Common, Evidence, Method, ModelledSetup, ObservedAllreduce, ObservedSetup, PassSettings, Setup, Stated,
+    Common, Evidence, MeasuredBatch, Method, ModelledSetup, ObservedAllreduce, ObservedSetup, PassSettings, Setup, Stated,
     StatedPass, WhatIf,
 };
 

@@ -230,6 +230,9 @@ pub(super) struct TuneArgs {
     /// What else may change: `execution` (graph or eager), `allreduce` (the PCIe one-shot)
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
     pub(super) allow: Vec<Allowed>,
+    /// Leave predicted times as modelled, also where the scenario observed others
+    #[arg(long)]
+    pub(super) as_modelled: bool,
     /// What is best [default: throughput, or goodput with --slo]
     #[arg(long, value_enum)]
     pub(super) objective: Option<ObjectiveWord>,

@@ -6,7 +6,8 @@ use super::number_list::numbers;
 use super::output::{Output, color_stderr, say};
 use super::words;
 use crate::diagnostic::render_all;
-use crate::evaluate::{self, Known};
+use crate::evaluate::Ground;
+use crate::runtime::Execution;
 use crate::report::{self, Context, Style};
 use crate::scenario::{self, Loaded, ModelledSetup, Overrides, Setup};
 use crate::simulation::kv_memory;
@@ -18,8 +19,8 @@ const EXHAUSTIVE: usize = 50_000;
 
 /// One scenario, ready to be varied.
 struct Source {
-    base: Setup,
-    known: Known,
+    ground: Ground,
+    carried: Vec<tune::Carried>,
     setup: ModelledSetup,
 }
 
@@ -33,7 +34,7 @@ pub(super) fn run(args: &TuneArgs) -> Result<(), Failure> {
             .map_err(|error| Failure::Input(format!("cannot make {}: {error}", folder.display())))?;
     }
     let loaded = load(args)?;
-    let sources = loaded.iter().zip(&args.files).map(|(loaded, file)| source(loaded, file));
+    let sources = loaded.iter().zip(&args.files).map(|(loaded, file)| source(loaded, file, !args.as_modelled));
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
     one_server(&sources, args)?;
     let (plan, pastes) = planned(&sources, &space, goal);
@@ -75,14 +76,22 @@ fn load(args: &TuneArgs) -> Result<Vec<Loaded>, Failure> {
 }
 
 /// A scenario whose overrides are applied; what was observed belongs to its base.
-fn source(loaded: &Loaded, file: &std::path::Path) -> Result<Source, Failure> {
+fn source(loaded: &Loaded, file: &std::path::Path, carries: bool) -> Result<Source, Failure> {
     let Setup::Modelled(modelled) = loaded.variation.as_ref().unwrap_or(&loaded.base) else {
         return Err(Failure::Input(format!(
             "{}: observed numbers alone say nothing about other settings: name hardware: and model: in the scenario",
             file.display()
         )));
     };
-    Ok(Source { known: Known::base(&loaded.base), base: loaded.base.clone(), setup: (**modelled).clone() })
+    let ground = Ground::new(&loaded.base, carries);
+    let eager = |part: &str| match (part, &loaded.base) {
+        ("verify", Setup::Modelled(base)) => base.verify.execution == Execution::Eager,
+        ("baseline", Setup::Modelled(base)) => base.baseline.execution == Execution::Eager,
+        _ => false,
+    };
+    let carried = ground.carried().into_iter();
+    let carried = carried.map(|c| tune::Carried { part: c.part, ratios: c.ratios, eager: eager(c.part) });
+    Ok(Source { carried: carried.collect(), ground, setup: (**modelled).clone() })
 }
 
 /// Methods can be compared on one server only.
@@ -115,8 +124,14 @@ fn planned(sources: &[Source], space: &Space, goal: Goal) -> (Plan, Vec<tune::Pa
         .map(|source| -> Evaluate<'_> {
             Box::new(|setup: &ModelledSetup| {
                 let setup = Setup::Modelled(Box::new(setup.clone()));
-                let variant = evaluate::variant(&source.base, &source.known, &setup);
-                Point { parts: variant.parts, predicted: variant.predicted }
+                let variant = source.ground.at(&setup);
+                Point {
+                    parts: variant.parts,
+                    predicted: variant.predicted,
+                    baseline_measured: variant.baseline_measured,
+                    speculation_measured: variant.speculation_measured,
+                    excess: variant.excess,
+                }
             })
         })
         .collect();
@@ -128,6 +143,7 @@ fn planned(sources: &[Source], space: &Space, goal: Goal) -> (Plan, Vec<tune::Pa
             draft: source.setup.draft.as_deref().map(|draft| draft.name().to_owned()),
             evaluate,
             refuse: &refuse,
+            carried: source.carried.clone(),
         })
         .collect();
     let cells = space.batches.len() * space.contexts.len().max(1);
@@ -159,6 +175,7 @@ fn space(args: &TuneArgs) -> Result<Space, Failure> {
         },
         execution: args.allow.contains(&Allowed::Execution),
         allreduce: args.allow.contains(&Allowed::Allreduce),
+        as_modelled: args.as_modelled,
     };
     Ok(space)
 }
