@@ -10,6 +10,7 @@ use super::Candidate;
 use super::plan::{Cell, Plan};
 use super::setting::Setting;
 use crate::runtime::RuntimeKind;
+use crate::scenario::ModelledSetup;
 
 /// What stands for the drafter's folder or repository in a line.
 const DRAFT: &str = "DRAFT_PATH";
@@ -39,6 +40,7 @@ struct Step {
 /// The commands of a plan, for the server that the scenario names; none for runtimes that are no servers.
 pub fn paste(plan: &Plan, candidates: &[Candidate<'_>]) -> Vec<Paste> {
     let Some(first) = candidates.first() else { return Vec::new() };
+    let first_setup = first.setup;
     let mut contexts: Vec<u32> = plan.cells.iter().map(|cell| cell.context).collect();
     contexts.dedup();
     let several = contexts.len() > 1;
@@ -61,7 +63,54 @@ pub fn paste(plan: &Plan, candidates: &[Candidate<'_>]) -> Vec<Paste> {
         }
         pastes.extend(here);
     }
+    let mut pastes = merged(pastes);
+    if let Some(first) = pastes.first_mut() {
+        first.notes.extend(kept(first_setup));
+    }
     pastes
+}
+
+/// Blocks that say the same once, under both titles.
+fn merged(list: Vec<Paste>) -> Vec<Paste> {
+    let mut pastes: Vec<Paste> = Vec::new();
+    for paste in list {
+        let says_no_more = |known: &Paste| paste.notes.iter().all(|note| known.notes.contains(note));
+        match pastes.iter_mut().find(|known| known.lines == paste.lines && says_no_more(known)) {
+            Some(known) => {
+                known.title.push_str("; ");
+                known.title.push_str(&paste.title);
+            }
+            None => pastes.push(paste),
+        }
+    }
+    pastes
+}
+
+/// What the prices rest on besides the flags that are printed.
+fn kept(setup: &ModelledSetup) -> Vec<String> {
+    let mut notes = vec![
+        "Keep the flags of yours that no price here follows from or that the scenario states otherwise: quantisation, KV \
+         cache type, attention backend, memory fraction, page size, parsers."
+            .to_owned(),
+    ];
+    if setup.verify.policy.environment != setup.baseline.policy.environment {
+        notes.push(
+            "The scenario verifies under other NCCL_* variables than it decodes under, which one server cannot: the line \
+             has those of decoding."
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// The NCCL_* variables that the prices rest on, before a command.
+fn environment(setup: &ModelledSetup) -> String {
+    let plain = |value: &str| value.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:,=".contains(c));
+    let each = setup.baseline.policy.environment.variables.iter().map(|(name, value)| {
+        let value = if plain(value) { value.clone() } else { format!("'{}'", value.replace('\'', "'\\''")) };
+        format!("{name}={value} ")
+    });
+    each.collect()
 }
 
 /// Runs of batch sizes with one best setting. Between two batch sizes that were priced the smaller one's holds, below

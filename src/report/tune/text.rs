@@ -1,5 +1,7 @@
 //! The plan on a terminal.
 
+use std::fmt::Write as _;
+
 use super::words;
 use crate::report::context::{Context, Style};
 use crate::report::paint::Tone;
@@ -23,11 +25,10 @@ pub fn tune_text(plan: &Plan, pastes: &[Paste], context: &Context, style: &Style
 }
 
 fn head(plan: &Plan, context: &Context, style: &Style) -> String {
-    let mut out = format!(
-        "{}.\nRanked {}.\n",
-        Tone::Strong.paint(&words::claim(plan), style.color),
-        words::objective(plan)
-    );
+    let claim = paragraph(&format!("{}.", words::claim(plan)), "", "", style.width);
+    let mut out: String =
+        claim.lines().map(|line| Tone::Strong.paint(line, style.color) + "\n").collect();
+    let _ = writeln!(out, "Ranked {}.", words::objective(plan));
     for (key, value) in &context.overrides {
         out.push_str(&paragraph(&format!("with {key} = {value}"), "  ", "    ", style.width));
     }
@@ -79,7 +80,9 @@ fn fleets(plan: &Plan, style: &Style) -> String {
 
 fn commands(pastes: &[Paste], style: &Style) -> String {
     let one = |paste: &Paste| {
-        let mut out = format!("{}\n", Tone::Strong.paint(&paste.title, style.color));
+        let title = paragraph(&paste.title, "", "  ", style.width);
+        let mut out: String =
+            title.lines().map(|line| Tone::Strong.paint(line, style.color) + "\n").collect();
         for line in &paste.lines {
             out.extend(["  ", line, "\n"]);
         }
@@ -93,7 +96,7 @@ fn commands(pastes: &[Paste], style: &Style) -> String {
 
 fn grounds(plan: &Plan) -> Vec<String> {
     let mut list = plan.assumed.clone();
-    let open = plan.cells.iter().filter_map(|cell| Some((cell, words::acceptance(cell)?)));
+    let open = plan.cells.iter().filter_map(|cell| Some((cell, words::acceptance(plan, cell)?)));
     list.extend(
         open.take(3).map(|(cell, words)| format!("batch {}, context {}: {words}", cell.batch, cell.context)),
     );

@@ -1,6 +1,6 @@
 //! SGLang: one setting per server.
 
-use super::{DRAFT, MODEL, Paste, Step, command, continued, range};
+use super::{DRAFT, MODEL, Paste, Step, command, continued, environment, range};
 use crate::runtime::Execution;
 use crate::scenario::Method;
 use crate::speculation::DraftShape;
@@ -26,18 +26,22 @@ fn several(steps: &[Step], most: u32, fixed: Option<&Fixed>, candidates: &[Candi
         let sentence =
             format!("Mean gain {mean:.2}x over these batch sizes, the least {gain:.2}x at batch {batch}.");
         paste.notes.insert(0, sentence);
-        paste.notes.extend(adaptive(steps));
+        paste.notes.extend(adaptive(steps).filter(|_| fixed.setting.draft.is_some()));
         pastes.push(paste);
     }
     for step in steps.iter().filter(|step| fixed.is_none_or(|fixed| fixed.setting != step.setting)) {
-        let flags = match step.setting.draft {
-            Some((at, shape)) => drafting(candidates[at].setup.common.method, shape, &candidates[at]),
-            None => Vec::new(),
+        let (mut flags, words) = match step.setting.draft {
+            Some((at, shape)) => {
+                (drafting(candidates[at].setup.common.method, shape, &candidates[at]), "these flags instead")
+            }
+            None => (Vec::new(), "no speculative flags"),
         };
-        let words = if flags.is_empty() { "no speculative flags" } else { "these flags instead" };
+        let service = step.setting.service;
+        flags.extend(service.execution.map(|execution| execution_flag(execution, most)));
         let title = format!("Best for {} alone: {words}", range(step.from, step.to));
         let lines = if flags.is_empty() { Vec::new() } else { continued(&flags) };
-        pastes.push(Paste { title, lines, notes: Vec::new() });
+        let notes = service.opt_in.map(|_| ONE_SHOT.to_owned()).into_iter().collect();
+        pastes.push(Paste { title, lines, notes });
     }
     pastes
 }
@@ -62,23 +66,16 @@ fn server(setting: &Setting, most: u32, candidates: &[Candidate<'_>]) -> Paste {
         // Speculation lowers the limit to 48 where none is given.
         flags.push(format!("--max-running-requests {most}"));
     }
-    if setting.service.execution.is_none() && setup.verify.execution != setup.baseline.execution {
+    if shape.is_some() && setting.service.execution.is_none() && setup.verify.execution != setup.baseline.execution {
         notes.push(
             "The scenario verifies in another execution mode than it decodes in, which no flag asks for: look for \
              `cuda graph: False` in the log. `--allow execution` prices graphs for all passes."
                 .to_owned(),
         );
     }
-    match setting.service.execution.unwrap_or(setup.baseline.execution) {
-        // A batch above it would silently run eager.
-        Execution::Graph => flags.push(format!("--cuda-graph-max-bs {most}")),
-        Execution::Eager => flags.push("--disable-cuda-graph".to_owned()),
-    }
+    flags.push(execution_flag(setting.service.execution.unwrap_or(setup.baseline.execution), most));
     if setting.service.opt_in.is_some() {
-        notes.push(
-            "The one-shot all-reduce over PCIe is no flag of a released SGLang: sglang PR 32479, or the b12x kernels."
-                .to_owned(),
-        );
+        notes.push(ONE_SHOT.to_owned());
     }
     let overlap =
         setup.overlap && shape.is_some_and(DraftShape::is_chain) && setup.common.method != Method::Ngram;
@@ -89,7 +86,20 @@ fn server(setting: &Setting, most: u32, candidates: &[Candidate<'_>]) -> Paste {
             "From 0.5.14 on the overlapping worker is always used and the variable is gone.".to_owned(),
         );
     }
+    start.insert_str(0, &environment(setup));
     Paste { title: String::new(), lines: command(&start, &flags), notes }
+}
+
+/// What makes the PCIe one-shot, which no flag does.
+const ONE_SHOT: &str = "With the PCIe one-shot all-reduce, which is no flag of a released SGLang: sglang PR 32479, or \
+                        the b12x kernels.";
+
+fn execution_flag(execution: Execution, most: u32) -> String {
+    match execution {
+        // A batch above it would silently run eager.
+        Execution::Graph => format!("--cuda-graph-max-bs {most}"),
+        Execution::Eager => "--disable-cuda-graph".to_owned(),
+    }
 }
 
 fn drafting(method: Method, shape: DraftShape, candidate: &Candidate<'_>) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{DRAFT, MODEL, Paste, Step, command, range};
+use super::{DRAFT, MODEL, Paste, Step, command, environment, range};
 use crate::runtime::Execution;
 use crate::scenario::Method;
 use crate::tune::Candidate;
@@ -79,6 +79,7 @@ fn server(
                 .to_owned(),
         );
     }
+    start.insert_str(0, &environment(setup));
     Paste { title: String::new(), lines: command(&start, &flags), notes }
 }
 
