@@ -72,7 +72,12 @@ impl Carried {
 
     /// Whether the model is further off than it is by itself.
     pub fn is_far(&self) -> bool {
-        self.ratios.iter().any(|(_, ratio)| ratio.ln().abs() > MODEL_DEVIATION)
+        self.distance() > MODEL_DEVIATION
+    }
+
+    /// The greatest |ln ratio|.
+    pub fn distance(&self) -> f64 {
+        self.ratios.iter().map(|(_, ratio)| ratio.ln().abs()).fold(0.0, f64::max)
     }
 }
 

@@ -7,10 +7,9 @@ use super::output::{Output, color_stderr, say};
 use super::words;
 use crate::diagnostic::render_all;
 use crate::evaluate::Ground;
-use crate::runtime::Execution;
 use crate::report::{self, Context, Style};
+use crate::runtime::Execution;
 use crate::scenario::{self, Loaded, ModelledSetup, Overrides, Setup};
-use crate::simulation::kv_memory;
 use crate::tune::{self, Beyond, Candidate, Goal, Objective, Plan, Point, Space, Strategy};
 use crate::units::{Seconds, TokensPerSecond};
 
@@ -34,7 +33,8 @@ pub(super) fn run(args: &TuneArgs) -> Result<(), Failure> {
             .map_err(|error| Failure::Input(format!("cannot make {}: {error}", folder.display())))?;
     }
     let loaded = load(args)?;
-    let sources = loaded.iter().zip(&args.files).map(|(loaded, file)| source(loaded, file, !args.as_modelled));
+    let sources =
+        loaded.iter().zip(&args.files).map(|(loaded, file)| source(loaded, file, !args.as_modelled));
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
     one_server(&sources, args)?;
     let (plan, pastes) = planned(&sources, &space, goal);
@@ -142,7 +142,7 @@ fn planned(sources: &[Source], space: &Space, goal: Goal) -> (Plan, Vec<tune::Pa
             setup: &source.setup,
             draft: source.setup.draft.as_deref().map(|draft| draft.name().to_owned()),
             evaluate,
-            refuse: &refuse,
+            refuse: &super::notes::memory,
             carried: source.carried.clone(),
         })
         .collect();
@@ -152,13 +152,6 @@ fn planned(sources: &[Source], space: &Space, goal: Goal) -> (Plan, Vec<tune::Pa
     let plan = tune::plan(&candidates, space, goal, strategy);
     let pastes = tune::paste(&plan, &candidates);
     (plan, pastes)
-}
-
-/// Why a batch cannot be served: its KV cache does not fit.
-fn refuse(setup: &ModelledSetup) -> Option<String> {
-    let room = kv_memory(setup).tokens;
-    let tokens = u64::from(setup.common.batch) * u64::from(setup.context);
-    (tokens > room).then(|| format!("{tokens} tokens of KV cache, room for {room}"))
 }
 
 fn space(args: &TuneArgs) -> Result<Space, Failure> {

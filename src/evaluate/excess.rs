@@ -42,10 +42,7 @@ impl Ratios {
                 stated.baseline.observed.is_some() && stated.baseline.time.is_none(),
             ),
             verify: ratio(known.verify, verify),
-            draft_host: ratio(
-                known.draft_host,
-                stated.observed_draft.is_some() || cycle && verify_is_stated,
-            ),
+            draft_host: ratio(known.draft_host, stated.observed_draft.is_some() || cycle && verify_is_stated),
         }
     }
 
@@ -56,9 +53,9 @@ impl Ratios {
         let stated = &to.common.stated;
         let kept = |of: fn(&ModelledSetup) -> &PassSettings| lasts(of(from).execution, of(to).execution);
         let predicted = |part: &str| varied.predicted.contains(&part);
-        let baseline = self.baseline.filter(|_| {
-            predicted("baseline") && stated.baseline.time.is_none() && kept(|s| &s.baseline)
-        });
+        let baseline = self
+            .baseline
+            .filter(|_| predicted("baseline") && stated.baseline.time.is_none() && kept(|s| &s.baseline));
         let verify = self
             .verify
             .filter(|_| predicted("verify") && stated.verify.time.is_none() && kept(|s| &s.verify));

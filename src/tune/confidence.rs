@@ -13,7 +13,7 @@ use crate::sourced::SPREAD_DEVIATIONS;
 pub const MODEL_DEVIATION: f64 = 0.14;
 
 /// A probability with the model in it is cut to this and its complement: a deviation known from 112 cells of one box says
-/// nothing of rarer misses.
+/// nothing of rarer misses. So is one of measured times that the model contradicts, since one of the two is wrong.
 pub const MOST_PREDICTED: f64 = 0.99;
 
 /// Share of ln(observed / modelled time) that counts as a standard deviation where that ratio is carried to other points,
@@ -24,11 +24,12 @@ const UNKNOWN: f64 = 0.5;
 pub fn win_probability(gain: f64, point: &Point) -> f64 {
     let range = point.parts.speedup().spread;
     let inputs = range.map_or(0.0, |s| (s.high.max(1e-9) / s.low.max(1e-9)).ln() / 2.0 / SPREAD_DEVIATIONS);
-    if !point.predicted {
-        return above(gain, inputs);
+    let cut = |p: f64| p.clamp(1.0 - MOST_PREDICTED, MOST_PREDICTED);
+    match point.predicted {
+        false if point.excess > MODEL_DEVIATION => cut(above(gain, inputs)),
+        false => above(gain, inputs),
+        true => cut(above(gain, inputs.hypot(MODEL_DEVIATION.hypot(UNKNOWN * point.excess)))),
     }
-    let model = MODEL_DEVIATION.hypot(UNKNOWN * point.excess);
-    above(gain, inputs.hypot(model)).clamp(1.0 - MOST_PREDICTED, MOST_PREDICTED)
 }
 
 /// Probability that a gain of this standard deviation in its logarithm is above 1.
@@ -59,5 +60,6 @@ mod tests {
         assert!((win_probability(9.0, &far) - MOST_PREDICTED).abs() < 1e-12);
         assert!((win_probability(0.1, &far) - (1.0 - MOST_PREDICTED)).abs() < 1e-12);
         assert!(at(0.0, false) > at(0.0, true));
+        assert!((at(2f64.ln(), false) - MOST_PREDICTED).abs() < 1e-12, "measured, and contradicted");
     }
 }

@@ -187,8 +187,15 @@ fn cell(
             points.extend(method(candidate, at, service, space, strategy, batch, context));
         }
     }
-    let off = points.iter().filter(|(setting, _)| setting.draft.is_none());
-    let off = off.map(|(_, point)| point.parts.baseline_throughput().value.get()).fold(0.0, f64::max);
+    let rate = |point: &Point| point.parts.baseline_throughput().value.get();
+    let off = points.iter().filter(|(setting, _)| setting.draft.is_none()).map(|(_, point)| *point);
+    let off = off.max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let predicted = off.is_some_and(|off| off.predicted && !off.baseline_measured);
+    let off = off.as_ref().map_or(0.0, rate);
+    for (_, point) in &mut points {
+        // A gain is over the best without speculation, which may be another way to serve than the point's own.
+        point.predicted |= predicted;
+    }
     cell.tried = points
         .iter()
         .map(|(setting, point)| outcome(candidates, space, goal, *setting, point, batch, off))

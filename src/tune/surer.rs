@@ -1,7 +1,7 @@
 //! What the choice rests on, and what to measure to be surer of it.
 
-use super::{Candidate, Carried};
 use super::plan::{Cell, Plan};
+use super::{Candidate, Carried};
 use crate::runtime::RuntimeKind;
 use crate::scenario::Stated;
 
@@ -31,7 +31,8 @@ pub(super) fn assumed(plan: &Plan, candidates: &[Candidate<'_>]) -> Vec<String> 
     let has_baseline = plan.carried.iter().any(|carried| carried.part == "baseline");
     if !has_baseline && plan.carried.iter().any(Carried::is_far) {
         list.push(
-            "no baseline was observed: it stays the model's, although the model missed what was observed".to_owned(),
+            "no baseline was observed: it stays the model's, although the model missed what was observed"
+                .to_owned(),
         );
     }
     let notes = plan.cells.iter().filter_map(|cell| cell.on()?.accept.as_ref()?.assumed.clone());
@@ -69,7 +70,7 @@ pub(super) fn measure(plan: &Plan, candidates: &[Candidate<'_>]) -> Vec<String> 
     let doubtful: Vec<&Cell> = plan.cells.iter().filter(|cell| is_doubtful(cell)).collect();
     if let Some(words) = places(&doubtful) {
         list.push(format!(
-            "On or off is not settled at {words}: run the server there once with the setting and once without, 30 s each or \
+            "On or off is undecided at {words}: run the server there once with the setting and once without, 30 s each or \
              longer (in 30 s the accept length moves by ±0.2), and put both under `observed`."
         ));
     }

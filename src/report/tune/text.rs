@@ -7,7 +7,7 @@ use crate::report::context::{Context, Style};
 use crate::report::paint::Tone;
 use crate::report::table::{Align, Cell as TableCell, Overflow, Table};
 use crate::report::text::setup;
-use crate::report::wrap::paragraph;
+use crate::report::wrap::{columns, paragraph};
 use crate::tune::{Cell, Paste, Plan};
 
 /// The plan as text: verdict, crossover table, GPUs, lines to paste, what it rests on.
@@ -26,8 +26,7 @@ pub fn tune_text(plan: &Plan, pastes: &[Paste], context: &Context, style: &Style
 
 fn head(plan: &Plan, context: &Context, style: &Style) -> String {
     let claim = paragraph(&format!("{}.", words::claim(plan)), "", "", style.width);
-    let mut out: String =
-        claim.lines().map(|line| Tone::Strong.paint(line, style.color) + "\n").collect();
+    let mut out: String = claim.lines().map(|line| Tone::Strong.paint(line, style.color) + "\n").collect();
     let _ = writeln!(out, "Ranked {}.", words::objective(plan));
     for (key, value) in &context.overrides {
         out.push_str(&paragraph(&format!("with {key} = {value}"), "  ", "    ", style.width));
@@ -56,9 +55,29 @@ fn tables(plan: &Plan, style: &Style) -> String {
                 TableCell::new(next, Tone::Dim),
             ]);
         }
-        format!("Context {context}\n{}", indented(&table.render(style.width.saturating_sub(2), style.color)))
+        let nexts = plan.cells.iter().filter(|cell| cell.context == context);
+        let nexts: Vec<String> = nexts.map(|cell| words::row(plan, cell)[5].clone()).collect();
+        format!("Context {context}\n{}", indented(&folded(&table, &nexts, style)))
     };
     contexts.into_iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+/// Rows that would be too wide, with their last cell on a line of its own.
+fn folded(table: &Table, lasts: &[String], style: &Style) -> String {
+    let width = style.width.saturating_sub(2);
+    let (plain, shown) = (table.render(width, false), table.render(width, style.color));
+    let fold = |((plain, line), last): ((&str, &str), &str)| {
+        let painted = Tone::Dim.paint(last, style.color);
+        match line.strip_suffix(painted.as_str()) {
+            Some(start) if columns(plain) > width && !last.is_empty() => {
+                let indent = " ".repeat(width.saturating_sub(columns(last)));
+                format!("{}\n{indent}{painted}\n", start.trim_end())
+            }
+            _ => format!("{line}\n"),
+        }
+    };
+    let lasts = std::iter::once("").chain(lasts.iter().map(String::as_str));
+    plain.lines().zip(shown.lines()).zip(lasts).map(fold).collect()
 }
 
 fn tone(cell: &Cell) -> Tone {

@@ -6,16 +6,19 @@ use crate::tune::{Carried, Cell, Fleet, Objective, Outcome, Plan, Side};
 /// Columns of the table of cells.
 pub(super) const HEADING: [&str; 6] = ["batch", "best", "gain", "tok/s", "sure", "next best"];
 
+/// Gains closer to 1 than this tie, as in the verdict of `run`.
+const TIE: f64 = 0.01;
+
 /// The first sentence: where to speculate, and what of the choice is unexplained.
 pub(super) fn claim(plan: &Plan) -> String {
     let far = plan.carried.iter().filter(|carried| carried.is_far() && carried.part != "draft and host");
-    let far: Vec<String> = far.map(|carried| excess(carried)).collect();
+    let far = far.max_by(|a, b| a.distance().total_cmp(&b.distance())).map(excess);
     let limit = slowness(plan);
     let claim = limit.map_or_else(|| where_best(plan), |limit| format!("{limit}. {}", where_best(plan)));
-    match (far.is_empty(), plan.as_modelled) {
-        (true, _) => claim,
-        (false, false) => format!("{claim}, resting on {}", far.join(" and ")),
-        (false, true) => format!("{claim}, by the model alone, against {}", far.join(" and ")),
+    match (far, plan.as_modelled) {
+        (None, _) => claim,
+        (Some(far), false) => format!("{claim}, resting on {far}"),
+        (Some(far), true) => format!("{claim} by the model alone, against {far}"),
     }
 }
 
@@ -76,6 +79,10 @@ pub(super) fn row(plan: &Plan, cell: &Cell) -> [String; 6] {
     let mut setting = best.setting.words(&plan.methods);
     if !best.keeps_slo {
         setting.push_str(" (too slow)");
+    }
+    let close = cell.on().zip(cell.off()).is_some_and(|(on, off)| (on.gain / off.gain - 1.0).abs() < TIE);
+    if close {
+        setting.push_str(" (on and off tie)");
     }
     if best.measured {
         setting.push_str(", measured");
@@ -156,7 +163,8 @@ pub(super) fn acceptance(plan: &Plan, cell: &Cell) -> Option<String> {
         return None;
     }
     let used = on.length.filter(|used| (used.get() - accept.mean.get()).abs() > 5e-3);
-    let elsewhere = used.map(|used| format!("; priced here at {used}, by `run` and `sweep` at {}", accept.mean));
+    let elsewhere =
+        used.map(|used| format!("; priced here at {used}, by `run` and `sweep` at {}", accept.mean));
     Some(format!(
         "{}: gain {} to {} for an accept length of {} to {}{}",
         on.setting.words(&plan.methods),

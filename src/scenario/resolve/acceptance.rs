@@ -80,11 +80,7 @@ impl Resolver<'_, '_> {
     }
 
     /// The acceptance that a file describes, and what it measured per batch size.
-    fn acceptance_file(
-        &mut self,
-        layer: &Layer,
-        file: &str,
-    ) -> Option<(AcceptanceKeys, Vec<MeasuredBatch>)> {
+    fn acceptance_file(&mut self, layer: &Layer, file: &str) -> Option<(AcceptanceKeys, Vec<MeasuredBatch>)> {
         let place = layer.place(&format!("{AT}.file"))?;
         let path = beside(place.source.name.as_ref(), file);
         let shown = path.display().to_string();

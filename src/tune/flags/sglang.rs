@@ -6,7 +6,7 @@ use crate::scenario::Method;
 use crate::speculation::DraftShape;
 use crate::tune::Candidate;
 use crate::tune::plan::Fixed;
-use crate::tune::setting::Setting;
+use crate::tune::setting::{Service, Setting};
 
 /// One server for all batch sizes; where the best setting changes with them, also the flags of each run.
 pub(super) fn paste(steps: &[Step], fixed: Option<&Fixed>, candidates: &[Candidate<'_>]) -> Vec<Paste> {
@@ -38,7 +38,13 @@ fn several(steps: &[Step], most: u32, fixed: Option<&Fixed>, candidates: &[Candi
         };
         let service = step.setting.service;
         flags.extend(service.execution.map(|execution| execution_flag(execution, most)));
-        let title = format!("Best for {} alone: {words}", range(step.from, step.to));
+        let methods: Vec<Method> = candidates.iter().map(|c| c.setup.common.method).collect();
+        let named = if service == Service::default() {
+            String::new()
+        } else {
+            format!(" ({})", step.setting.words(&methods))
+        };
+        let title = format!("Best for {} alone{named}: {words}", range(step.from, step.to));
         let lines = if flags.is_empty() { Vec::new() } else { continued(&flags) };
         let notes = service.opt_in.map(|_| ONE_SHOT.to_owned()).into_iter().collect();
         pastes.push(Paste { title, lines, notes });
@@ -66,7 +72,10 @@ fn server(setting: &Setting, most: u32, candidates: &[Candidate<'_>]) -> Paste {
         // Speculation lowers the limit to 48 where none is given.
         flags.push(format!("--max-running-requests {most}"));
     }
-    if shape.is_some() && setting.service.execution.is_none() && setup.verify.execution != setup.baseline.execution {
+    if shape.is_some()
+        && setting.service.execution.is_none()
+        && setup.verify.execution != setup.baseline.execution
+    {
         notes.push(
             "The scenario verifies in another execution mode than it decodes in, which no flag asks for: look for \
              `cuda graph: False` in the log. `--allow execution` prices graphs for all passes."
