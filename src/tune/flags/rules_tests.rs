@@ -204,6 +204,7 @@ fn space(batches: Vec<u32>, execution: bool, allreduce: bool) -> Space {
         beyond: Beyond::Law,
         execution,
         allreduce,
+        as_modelled: false,
     }
 }
 
