@@ -39,6 +39,9 @@ pub struct Ground {
     carries: bool,
 }
 
+/// One of the ratios.
+type RatioOf = fn(&Ratios) -> Option<f64>;
+
 #[derive(Debug, Clone)]
 struct Case {
     setup: Setup,
@@ -85,9 +88,9 @@ impl Ground {
 
     /// What is carried, or would be.
     pub fn carried(&self) -> Vec<Carried> {
-        let parts: [(&'static str, fn(&Ratios) -> Option<f64>); 3] =
+        let parts: [(&'static str, RatioOf); 3] =
             [("baseline", |r| r.baseline), ("verify", |r| r.verify), ("draft and host", |r| r.draft_host)];
-        let of = |(part, of): (&'static str, fn(&Ratios) -> Option<f64>)| {
+        let of = |(part, of): (&'static str, RatioOf)| {
             let known = self.cases.iter().filter_map(|case| Some((case.batch(), of(&case.ratios)?)));
             let mut ratios: Vec<(u32, f64)> = known.collect();
             ratios.sort_by_key(|(batch, _)| *batch);
@@ -98,7 +101,7 @@ impl Ground {
 
     /// The ratios at a batch size: between two that were observed linear in ln(batch), beyond them those of the nearest.
     fn ratios(&self, batch: u32) -> Ratios {
-        let at = |of: fn(&Ratios) -> Option<f64>| {
+        let at = |of: RatioOf| {
             let known = self.cases.iter().filter_map(|case| Some((case.batch(), of(&case.ratios)?)));
             between(known.collect(), batch)
         };

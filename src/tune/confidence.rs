@@ -52,7 +52,7 @@ mod tests {
     fn a_model_that_missed_what_was_observed_is_less_sure_and_never_certain() {
         let setup = setup("kimi-k2.6-eagle3-k3-8x-rtx-pro-6000.yaml", &[]);
         let at = |excess: f64, predicted: bool| {
-            let point = Point { excess, predicted, ..point(&setup, 10.0, 12.0) };
+            let point = Point { predicted, excess, ..point(&setup, 10.0, 12.0) };
             win_probability(1.4, &point)
         };
         assert!(at(2f64.ln(), true) < at(0.0, true));
