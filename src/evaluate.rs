@@ -13,17 +13,18 @@
 mod answer;
 mod breakdown;
 mod diagnosis;
+mod excess;
+mod ground;
 mod known;
 mod levers;
 mod passes;
 mod scan;
 mod study;
-mod variant;
 mod variation;
 
 pub use answer::{Base, Variation, answer, evaluate, uncertainty, variation};
+pub use ground::{Carried, Ground, Variant};
 pub use known::{Known, KnownAllreduce};
 pub use passes::{cycle, prefill, shape};
 pub use scan::over_batch;
 pub use study::Sureness;
-pub use variant::{Variant, variant};

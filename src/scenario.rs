@@ -34,8 +34,8 @@ pub use overrides::Overrides;
 pub use resolve::{Branch, Family, Loaded, Worker, open, resolve};
 pub use schema::json_schema;
 pub use setup::{
-    Common, Evidence, Method, ModelledSetup, ObservedAllreduce, ObservedSetup, PassSettings, Setup, Stated,
-    StatedPass, WhatIf,
+    Common, Evidence, MeasuredBatch, Method, ModelledSetup, ObservedAllreduce, ObservedSetup, PassSettings,
+    Setup, Stated, StatedPass, WhatIf,
 };
 
 #[cfg(test)]

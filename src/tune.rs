@@ -23,7 +23,7 @@ mod surer;
 #[cfg(test)]
 mod testing;
 
-pub use confidence::{MODEL_DEVIATION, win_probability};
+pub use confidence::{MODEL_DEVIATION, MOST_PREDICTED, win_probability};
 pub use flags::{Paste, paste};
 pub use fleet::{Fleet, Side};
 pub use goal::{Goal, Objective};
@@ -47,6 +47,41 @@ pub struct Point {
     pub predicted: bool,
     /// The range that the inputs leave to its speedup, over the causes that both sides share; none where they have none.
     pub speedup: Option<Spread<f64>>,
+    /// Whether the throughput without speculation was measured here.
+    pub baseline_measured: bool,
+    /// Whether the throughput with it was measured here.
+    pub speculation_measured: bool,
+    /// |ln(observed / modelled time)| of the pass that is furthest from the model.
+    pub excess: f64,
+}
+
+/// What was observed of one kind of pass over what the model says of it, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Carried {
+    /// `baseline`, `verify`, `draft and host`.
+    pub part: &'static str,
+    /// Batch sizes that were observed, rising, and the ratio there.
+    pub ratios: Vec<(u32, f64)>,
+    /// Whether the host issued the pass kernel by kernel.
+    pub eager: bool,
+}
+
+impl Carried {
+    /// Least and greatest ratio.
+    pub fn range(&self) -> (f64, f64) {
+        let fold = |start, pick: fn(f64, f64) -> f64| self.ratios.iter().map(|r| r.1).fold(start, pick);
+        (fold(f64::INFINITY, f64::min), fold(0.0, f64::max))
+    }
+
+    /// Whether the model is further off than it is by itself.
+    pub fn is_far(&self) -> bool {
+        self.distance() > MODEL_DEVIATION
+    }
+
+    /// The greatest |ln ratio|.
+    pub fn distance(&self) -> f64 {
+        self.ratios.iter().map(|(_, ratio)| ratio.ln().abs()).fold(0.0, f64::max)
+    }
 }
 
 /// One drafting method, as a scenario describes it: its draft, its acceptance, and what prices a variation of it.
@@ -59,6 +94,8 @@ pub struct Candidate<'a> {
     pub evaluate: &'a (dyn Fn(&ModelledSetup) -> Point + Sync),
     /// Says why a variation cannot run at all.
     pub refuse: &'a (dyn Fn(&ModelledSetup) -> Option<String> + Sync),
+    /// What was observed of it over what the model says.
+    pub carried: Vec<Carried>,
 }
 
 impl Candidate<'_> {

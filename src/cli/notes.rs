@@ -3,6 +3,7 @@
 use crate::collective::{Policy, Request, environment_notes, explain_choice, refusal_of_policy};
 use crate::runtime::CollectiveOp;
 use crate::scenario::{ModelledSetup, Setup};
+use crate::simulation::kv_memory;
 use crate::units::Bytes;
 
 /// Sentences about the backend that is taken, about NCCL_* variables without effect, and about backends that the box
@@ -21,6 +22,23 @@ pub(super) fn collective(setup: &Setup) -> Vec<String> {
         }
     }
     notes
+}
+
+/// That the KV cache of the batch does not fit, by the rule of `tune` and of `simulate`: a tenth of the memory is kept back.
+pub(super) fn memory(setup: &ModelledSetup) -> Option<String> {
+    let room = kv_memory(setup).tokens;
+    let tokens = u64::from(setup.common.batch) * u64::from(setup.context);
+    (tokens > room).then(|| format!("{tokens} tokens of KV cache, room for {room}"))
+}
+
+/// The same for a server that would not run.
+pub(super) fn does_not_fit(setup: &Setup) -> Option<String> {
+    let Setup::Modelled(modelled) = setup else { return None };
+    let why = memory(modelled)?;
+    let batch = modelled.common.batch;
+    Some(format!(
+        "batch {batch} does not fit: {why} (a tenth of the memory is kept back); the answer is for a box with more"
+    ))
 }
 
 /// The messages of all passes, those of equal policy together, so that one sentence names all their sizes.

@@ -62,6 +62,7 @@ fn load(path: &Path, overrides: &Overrides, library: &dyn Library) -> Result<Loa
 pub(super) fn notes(loaded: &Loaded) {
     let setup = loaded.variation.as_ref().unwrap_or(&loaded.base);
     let notes = loaded.notes.iter().cloned().chain(super::notes::collective(setup));
+    let notes = notes.chain(super::notes::does_not_fit(setup));
     for (number, note) in notes.enumerate() {
         say(&format!("note [{}]: {note}", number + 1));
     }

@@ -6,10 +6,10 @@ use super::number_list::numbers;
 use super::output::{Output, color_stderr, say};
 use super::words;
 use crate::diagnostic::render_all;
-use crate::evaluate::{self, Base};
+use crate::evaluate::{Base, Ground};
 use crate::report::{self, Context, Style};
+use crate::runtime::Execution;
 use crate::scenario::{self, Loaded, ModelledSetup, Overrides, Setup};
-use crate::simulation::kv_memory;
 use crate::tune::{self, Beyond, Candidate, Goal, Objective, Plan, Point, Space, Strategy};
 use crate::units::{Seconds, TokensPerSecond};
 
@@ -20,6 +20,8 @@ const EXHAUSTIVE: usize = 50_000;
 struct Source {
     base: Setup,
     known: Base,
+    ground: Ground,
+    carried: Vec<tune::Carried>,
     setup: ModelledSetup,
 }
 
@@ -33,7 +35,8 @@ pub(super) fn run(args: &TuneArgs) -> Result<(), Failure> {
             .map_err(|error| Failure::Input(format!("cannot make {}: {error}", folder.display())))?;
     }
     let loaded = load(args)?;
-    let sources = loaded.iter().zip(&args.files).map(|(loaded, file)| source(loaded, file));
+    let sources =
+        loaded.iter().zip(&args.files).map(|(loaded, file)| source(loaded, file, !args.as_modelled));
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
     one_server(&sources, args)?;
     let (plan, pastes) = planned(&sources, &space, goal);
@@ -75,14 +78,28 @@ fn load(args: &TuneArgs) -> Result<Vec<Loaded>, Failure> {
 }
 
 /// A scenario whose overrides are applied; what was observed belongs to its base.
-fn source(loaded: &Loaded, file: &std::path::Path) -> Result<Source, Failure> {
+fn source(loaded: &Loaded, file: &std::path::Path, carries: bool) -> Result<Source, Failure> {
     let Setup::Modelled(modelled) = loaded.variation.as_ref().unwrap_or(&loaded.base) else {
         return Err(Failure::Input(format!(
             "{}: observed numbers alone say nothing about other settings: name hardware: and model: in the scenario",
             file.display()
         )));
     };
-    Ok(Source { known: Base::new(&loaded.base), base: loaded.base.clone(), setup: (**modelled).clone() })
+    let ground = Ground::new(&loaded.base, carries);
+    let eager = |part: &str| match (part, &loaded.base) {
+        ("verify", Setup::Modelled(base)) => base.verify.execution == Execution::Eager,
+        ("baseline", Setup::Modelled(base)) => base.baseline.execution == Execution::Eager,
+        _ => false,
+    };
+    let carried = ground.carried().into_iter();
+    let carried = carried.map(|c| tune::Carried { part: c.part, ratios: c.ratios, eager: eager(c.part) });
+    Ok(Source {
+        base: loaded.base.clone(),
+        known: Base::new(&loaded.base),
+        carried: carried.collect(),
+        ground,
+        setup: (**modelled).clone(),
+    })
 }
 
 /// Methods can be compared on one server only.
@@ -115,10 +132,17 @@ fn planned(sources: &[Source], space: &Space, goal: Goal) -> (Plan, Vec<tune::Pa
         .map(|source| -> Evaluate<'_> {
             Box::new(|setup: &ModelledSetup| {
                 let setup = Setup::Modelled(Box::new(setup.clone()));
-                let variant = evaluate::variant(&source.base, &source.known.known, &setup);
+                let variant = source.ground.at(&setup);
                 let parts = variant.parts;
                 let sure = source.known.sureness(&source.base, Some((&setup, None)), parts.speedup_value());
-                Point { parts, predicted: variant.predicted, speedup: sure.speedup }
+                Point {
+                    parts,
+                    predicted: variant.predicted,
+                    speedup: sure.speedup,
+                    baseline_measured: variant.baseline_measured,
+                    speculation_measured: variant.speculation_measured,
+                    excess: variant.excess,
+                }
             })
         })
         .collect();
@@ -129,7 +153,8 @@ fn planned(sources: &[Source], space: &Space, goal: Goal) -> (Plan, Vec<tune::Pa
             setup: &source.setup,
             draft: source.setup.draft.as_deref().map(|draft| draft.name().to_owned()),
             evaluate,
-            refuse: &refuse,
+            refuse: &super::notes::memory,
+            carried: source.carried.clone(),
         })
         .collect();
     let cells = space.batches.len() * space.contexts.len().max(1);
@@ -138,13 +163,6 @@ fn planned(sources: &[Source], space: &Space, goal: Goal) -> (Plan, Vec<tune::Pa
     let plan = tune::plan(&candidates, space, goal, strategy);
     let pastes = tune::paste(&plan, &candidates);
     (plan, pastes)
-}
-
-/// Why a batch cannot be served: its KV cache does not fit.
-fn refuse(setup: &ModelledSetup) -> Option<String> {
-    let room = kv_memory(setup).tokens;
-    let tokens = u64::from(setup.common.batch) * u64::from(setup.context);
-    (tokens > room).then(|| format!("{tokens} tokens of KV cache, room for {room}"))
 }
 
 fn space(args: &TuneArgs) -> Result<Space, Failure> {
@@ -161,6 +179,7 @@ fn space(args: &TuneArgs) -> Result<Space, Failure> {
         },
         execution: args.allow.contains(&Allowed::Execution),
         allreduce: args.allow.contains(&Allowed::Allreduce),
+        as_modelled: args.as_modelled,
     };
     Ok(space)
 }

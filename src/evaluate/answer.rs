@@ -8,11 +8,11 @@ use crate::analytic::{
     BaselineAnswer, BreakEvens, Figure, Finding, Parts, Prediction, SpeculationAnswer, WhatIfAnswer,
 };
 use crate::runtime::Execution;
-use crate::scenario::{Loaded, Setup, WhatIf};
+use crate::scenario::{Common, Loaded, Setup, WhatIf};
 use crate::sourced::{Source, Sourced};
 use crate::speculation::Cycle;
 use crate::uncertainty::Uncertainty;
-use crate::units::AcceptLength;
+use crate::units::{AcceptLength, TokensPerSecond};
 use std::sync::OnceLock;
 
 use super::study::Sureness;
@@ -32,7 +32,7 @@ pub fn answer(loaded: &Loaded) -> Prediction {
     let mut diagnosis = diagnosis::findings(setup, known, &parts);
     diagnosis.extend(needs_model("the overrides", &varied));
     if loaded.variation.is_some() {
-        diagnosis.extend(observed_replaced(&loaded.base, &varied));
+        diagnosis.extend(observed_replaced(&loaded.base, common(setup), &varied));
     }
     let (what_ifs, refused) = what_ifs(&loaded.base, &base, &loaded.what_ifs);
     diagnosis.extend(refused);
@@ -135,7 +135,7 @@ fn what_ifs(base_setup: &Setup, base: &Known, list: &[WhatIf]) -> (Vec<WhatIfAns
 }
 
 /// Overrides that put the model's figures in the place of observed ones.
-fn observed_replaced(base: &Setup, varied: &Varied) -> Option<Finding> {
+fn observed_replaced(base: &Setup, answered: &Common, varied: &Varied) -> Option<Finding> {
     let stated = &common(base).stated;
     let was_observed = |part: &str| match part {
         "baseline" => stated.baseline.observed.is_some(),
@@ -147,10 +147,27 @@ fn observed_replaced(base: &Setup, varied: &Varied) -> Option<Finding> {
         code: "observed-replaced",
         message: format!(
             "The overrides change inputs of {}, so what was observed there is replaced by the model's figures (moved by \
-             the model's difference where only collectives change). The gap between model and observation is in them.",
-            replaced.join(" and ")
+             the model's difference where only collectives change). The gap between model and observation is in them.{}",
+            replaced.join(" and "),
+            measured(common(base), answered).unwrap_or_default()
         ),
         settle: Vec::new(),
+    })
+}
+
+/// What the acceptance file measured at another batch size than the scenario's.
+fn measured(base: &Common, answered: &Common) -> Option<String> {
+    let row = answered.measured.iter().find(|row| row.batch == answered.batch && row.batch != base.batch)?;
+    let side =
+        |rate: Option<Sourced<TokensPerSecond>>, word: &str| Some(format!("{} {word} it", rate?.value));
+    let sides: Vec<String> =
+        [side(row.with, "with"), side(row.without, "without")].into_iter().flatten().collect();
+    (!sides.is_empty()).then(|| {
+        format!(
+            " At batch {} the acceptance file measured {}, which `tune` takes.",
+            row.batch,
+            sides.join(" and ")
+        )
     })
 }
 

@@ -10,6 +10,7 @@ pub(super) use levers::against;
 pub(super) use variations::{crossing_lists, crossing_words, provenance};
 
 use crate::analytic::{Prediction, Verdict};
+use crate::tune::MOST_PREDICTED;
 
 use super::context::{Context, Style};
 use super::number::times;
@@ -81,9 +82,20 @@ fn claim(prediction: &Prediction) -> String {
 pub(super) fn certainty(prediction: &Prediction) -> Option<String> {
     let spread =
         prediction.speedup.used.spread.map(|s| format!("a speedup of {} to {}", times(s.low), times(s.high)));
-    let chance = prediction.win_probability.map(|p| format!("a probability of {} to win", probability(p)));
+    let rests_on_model = rests_on_model(prediction);
+    let cut = |p: f64| if rests_on_model { p.clamp(1.0 - MOST_PREDICTED, MOST_PREDICTED) } else { p };
+    let chance =
+        prediction.win_probability.map(|p| format!("a probability of {} to win", probability(cut(p))));
     let both: Vec<String> = [spread, chance].into_iter().flatten().collect();
-    (!both.is_empty()).then(|| format!("Spreads of the inputs give {}.", both.join(", ")))
+    let without = if rests_on_model { " alone, without the model's own error," } else { "" };
+    (!both.is_empty()).then(|| format!("Spreads of the inputs{without} give {}.", both.join(", ")))
+}
+
+/// Whether the baseline is the model's alone, or the model contradicts the verify pass.
+fn rests_on_model(prediction: &Prediction) -> bool {
+    let step = prediction.baseline.step;
+    step.predicted.is_some_and(|model| model.value == step.used.value)
+        || prediction.diagnosis.iter().any(|finding| finding.code == "verify-differs")
 }
 
 /// A probability, without claiming certainty.

@@ -7,6 +7,7 @@ mod drafts;
 mod evidence;
 mod family;
 mod fits;
+mod measured;
 mod names;
 mod remarks;
 mod stated;
@@ -24,7 +25,9 @@ use super::layer::Layer;
 use super::library::Library;
 use super::load::{Scenario, Variation, read};
 use super::overrides::{DottedKey, Overrides};
-use super::setup::{Common, Evidence, Method, ModelledSetup, ObservedSetup, PassSettings, Setup, WhatIf};
+use super::setup::{
+    Common, Evidence, MeasuredBatch, Method, ModelledSetup, ObservedSetup, PassSettings, Setup, WhatIf,
+};
 use super::tree::STDIN;
 use super::written::Written;
 use crate::calibration::Calibration;
@@ -153,6 +156,7 @@ fn resolve_into(scenario: &Scenario, library: &dyn Library, found: &mut Diagnost
 struct Origin<'a> {
     acceptance: &'a Acceptance,
     evidence: Option<Evidence>,
+    measured: &'a [MeasuredBatch],
     shape: DraftShape,
     modelled: bool,
 }
@@ -164,6 +168,7 @@ impl<'a> Origin<'a> {
         Self {
             acceptance: &common.acceptance,
             evidence: common.evidence,
+            measured: &common.measured,
             shape,
             modelled: matches!(setup, Setup::Modelled(_)),
         }
@@ -347,6 +352,7 @@ impl Resolver<'_, '_> {
             draft_tokens: shape.draft_tokens.unwrap_or(0),
             acceptance: acceptance.law,
             evidence: acceptance.evidence,
+            measured: acceptance.measured,
             stated: stated::stated(written),
         }
     }

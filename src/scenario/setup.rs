@@ -88,8 +88,23 @@ pub struct Common {
     pub acceptance: Acceptance,
     /// The cycles that the acceptance was counted over, where it says.
     pub evidence: Option<Evidence>,
+    /// Steps and cycles that the acceptance file measured at batch sizes, by `import` from server logs.
+    pub measured: Vec<MeasuredBatch>,
     /// What the user says about times.
     pub stated: Stated,
+}
+
+/// What a server's log says of one batch size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredBatch {
+    /// Requests that ran together.
+    pub batch: u32,
+    /// Drafted tokens per cycle; none: as the scenario drafts.
+    pub drafted: Option<u32>,
+    /// Output without speculation.
+    pub without: Option<Sourced<TokensPerSecond>>,
+    /// Output with speculation.
+    pub with: Option<Sourced<TokensPerSecond>>,
 }
 
 /// Cycles behind an acceptance.

@@ -66,9 +66,26 @@ pub fn paste(plan: &Plan, candidates: &[Candidate<'_>]) -> Vec<Paste> {
         }
         pastes.extend(here);
     }
+    let mut pastes = merged(pastes);
     let kept = kept(first.setup.runtime.kind);
     if let Some((paste, kept)) = pastes.iter_mut().find(|paste| !paste.lines.is_empty()).zip(kept) {
         paste.notes.push(kept);
+    }
+    pastes
+}
+
+/// Blocks that say the same once, under both titles.
+fn merged(list: Vec<Paste>) -> Vec<Paste> {
+    let mut pastes: Vec<Paste> = Vec::new();
+    for paste in list {
+        let says_no_more = |known: &Paste| paste.notes.iter().all(|note| known.notes.contains(note));
+        match pastes.iter_mut().find(|known| known.lines == paste.lines && says_no_more(known)) {
+            Some(known) => {
+                known.title.push_str("; ");
+                known.title.push_str(&paste.title);
+            }
+            None => pastes.push(paste),
+        }
     }
     pastes
 }

@@ -1,5 +1,6 @@
 //! GPUs for a load, without and with the best settings.
 
+use super::confidence::MODEL_DEVIATION;
 use super::goal::{Goal, Objective};
 use super::plan::{Cell, Outcome};
 use super::setting::Setting;
@@ -33,6 +34,9 @@ pub struct Fleet {
     pub off: Option<Side>,
     /// With the best setting.
     pub tuned: Option<Side>,
+    /// GPUs saved if speculation were slower, and faster, by the model's own deviation; none where both sides do not
+    /// speculate or one cannot serve.
+    pub saved_range: Option<(i64, i64)>,
 }
 
 impl Fleet {
@@ -42,14 +46,43 @@ impl Fleet {
     }
 }
 
-pub(super) fn fleets(cells: &[Cell], contexts: &[u32], goal: &Goal, gpus: u32) -> Vec<Fleet> {
+pub(super) fn fleets(cells: &[&Cell], contexts: &[u32], goal: &Goal, gpus: u32) -> Vec<Fleet> {
     let Some(load) = goal.load else { return Vec::new() };
     let of = |context: u32| {
-        let here: Vec<&Cell> = cells.iter().filter(|cell| cell.context == context).collect();
+        let here: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.context == context).collect();
         let side = |pick: fn(&Cell) -> Option<&Outcome>| side(&here, pick, goal, load, gpus);
-        Fleet { context, load, off: side(Cell::off), tuned: side(Cell::best) }
+        let (off, tuned) = (side(Cell::off), side(Cell::best));
+        let saved = |tuned: &Side, share: f64| {
+            let replicas = replicas(load, tuned.throughput * share);
+            Some(i64::from(off?.gpus) - i64::from(replicas.saturating_mul(gpus)))
+        };
+        let speculating = tuned.filter(|side| side.setting.draft.is_some());
+        let saved_range = speculating.and_then(|side| {
+            Some((saved(&side, (-MODEL_DEVIATION).exp())?, saved(&side, MODEL_DEVIATION.exp())?))
+        });
+        Fleet { context, load, off, tuned, saved_range }
     };
     contexts.iter().map(|&context| of(context)).collect()
+}
+
+/// Settings priced between the batch sizes that were asked for, at most.
+const MOST: usize = 30_000;
+
+/// Batch sizes between those of `places` (context, batch), so that a fleet does not depend on the list: each, or every n-th where
+/// that were too many.
+pub(super) fn between(places: &[(u32, u32)], per_cell: usize) -> Vec<(u32, u32)> {
+    let batches = || places.iter().map(|(_, batch)| *batch);
+    let (Some(low), Some(high)) = (batches().min(), batches().max()) else { return Vec::new() };
+    let mut contexts: Vec<u32> = places.iter().map(|(context, _)| *context).collect();
+    contexts.dedup();
+    let all = (high - low + 1) as usize * contexts.len() * per_cell;
+    let each = (low..=high).step_by(all.div_ceil(MOST).max(1));
+    let every = contexts.iter().flat_map(|&context| each.clone().map(move |batch| (context, batch)));
+    every.filter(|place| !places.contains(place)).collect()
+}
+
+fn replicas(load: TokensPerSecond, throughput: TokensPerSecond) -> u32 {
+    (load.get() / throughput.get()).ceil().max(1.0) as u32
 }
 
 /// The batch size that needs the fewest replicas among those that keep the limit; for latency the fastest per request.
@@ -62,7 +95,7 @@ fn side(
 ) -> Option<Side> {
     let sides = cells.iter().filter_map(|cell| {
         let outcome = pick(cell).filter(|outcome| outcome.keeps_slo)?;
-        let replicas = (load.get() / outcome.throughput.get()).ceil().max(1.0) as u32;
+        let replicas = replicas(load, outcome.throughput);
         Some(Side {
             batch: cell.batch,
             setting: outcome.setting,

@@ -9,7 +9,7 @@ use super::outlook::Outlook;
 use super::search::{Strategy, price_all};
 use super::setting::{Service, Setting};
 use super::space::{Space, services, shapes};
-use super::{Candidate, Point};
+use super::{Candidate, Carried, Point};
 use crate::scenario::Method;
 use crate::units::{AcceptLength, Seconds, TokensPerSecond};
 
@@ -26,6 +26,10 @@ pub struct Outcome {
     pub cycle: Seconds,
     /// The accept length and what it rests on; none when off.
     pub accept: Option<Outlook>,
+    /// The accept length of the throughput; none when off.
+    pub length: Option<AcceptLength>,
+    /// Whether its throughput was measured.
+    pub measured: bool,
     /// Throughput over that of the best setting without speculation.
     pub gain: f64,
     /// The gain with the least accept length that the scenario leaves open.
@@ -108,6 +112,10 @@ pub struct Plan {
     pub priced: usize,
     /// Settings there are over all cells that fit.
     pub possible: usize,
+    /// What was observed over what the model says.
+    pub carried: Vec<Carried>,
+    /// Whether predicted times were left as the model has them.
+    pub as_modelled: bool,
     /// What was assumed, each once.
     pub assumed: Vec<String>,
     /// What would make the choice surer.
@@ -125,22 +133,31 @@ pub fn plan(candidates: &[Candidate<'_>], space: &Space, goal: Goal, strategy: S
         .iter()
         .flat_map(|&context| space.batches.iter().map(move |&batch| (context, batch)))
         .collect();
-    let cells: Vec<Cell> = places
-        .par_iter()
-        .map(|&(context, batch)| cell(candidates, space, &goal, strategy, batch, context))
-        .collect();
+    let price = |places: &[(u32, u32)]| -> Vec<Cell> {
+        let one = |&(context, batch): &(u32, u32)| cell(candidates, space, &goal, strategy, batch, context);
+        places.par_iter().map(one).collect()
+    };
+    let cells = price(&places);
     let per_cell = super::space::settings(candidates, space).len();
     let mut plan = Plan {
         fixed: fixed(&cells, &contexts),
-        fleets: fleets(&cells, &contexts, &goal, first.setup.parallel.tensor),
+        fleets: Vec::new(),
         goal,
         methods: candidates.iter().map(|c| c.setup.common.method).collect(),
         priced: cells.iter().map(|cell| cell.tried.len()).sum(),
         possible: per_cell * cells.iter().filter(|cell| cell.refused.is_none()).count(),
+        carried: candidates.iter().flat_map(|c| c.carried.clone()).collect(),
+        as_modelled: space.as_modelled,
         assumed: Vec::new(),
         measure: Vec::new(),
         cells,
     };
+    if plan.goal.load.is_some() {
+        let between = super::fleet::between(&places, per_cell);
+        let more = price(&between);
+        let all: Vec<&Cell> = plan.cells.iter().chain(&more).collect();
+        plan.fleets = fleets(&all, &contexts, &goal, first.setup.parallel.tensor);
+    }
     plan.assumed = super::surer::assumed(&plan, candidates);
     plan.measure = super::surer::measure(&plan, candidates);
     plan
@@ -170,8 +187,15 @@ fn cell(
             points.extend(method(candidate, at, service, space, strategy, batch, context));
         }
     }
-    let off = points.iter().filter(|(setting, _)| setting.draft.is_none());
-    let off = off.map(|(_, point)| point.parts.baseline_throughput().value.get()).fold(0.0, f64::max);
+    let rate = |point: &Point| point.parts.baseline_throughput().value.get();
+    let off = points.iter().filter(|(setting, _)| setting.draft.is_none()).map(|(_, point)| *point);
+    let off = off.max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let predicted = off.is_some_and(|off| off.predicted && !off.baseline_measured);
+    let off = off.as_ref().map_or(0.0, rate);
+    for (_, point) in &mut points {
+        // A gain is over the best without speculation, which may be another way to serve than the point's own.
+        point.predicted |= predicted;
+    }
     cell.tried = points
         .iter()
         .map(|(setting, point)| outcome(candidates, space, goal, *setting, point, batch, off))
@@ -224,6 +248,8 @@ fn outcome(
             per_token,
             cycle: parts.baseline_step.value,
             accept: None,
+            length: None,
+            measured: point.baseline_measured,
             gain,
             gain_low: gain,
             gain_high: gain,
@@ -234,7 +260,8 @@ fn outcome(
     let accept = candidates[at].outlook(shape);
     let by_law = parts.throughput().value;
     let scaled = |length: AcceptLength| by_law.get() * (length.get() / accept.mean.get());
-    let throughput = TokensPerSecond::new(scaled(accept.used(space.beyond)));
+    let length = accept.used(space.beyond);
+    let throughput = TokensPerSecond::new(scaled(length));
     let gain = throughput.get() / off;
     let per_token = Seconds::new(f64::from(batch) / throughput.get());
     Outcome {
@@ -246,6 +273,8 @@ fn outcome(
         gain_low: scaled(accept.low) / off,
         gain_high: scaled(accept.high) / off,
         accept: Some(accept),
+        length: Some(length),
+        measured: point.speculation_measured,
         win_probability: Some(win_probability(gain, point)),
         keeps_slo: goal.keeps(per_token),
     }

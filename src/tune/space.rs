@@ -27,6 +27,8 @@ pub struct Space {
     pub execution: bool,
     /// The PCIe one-shot all-reduce besides what the server takes by itself.
     pub allreduce: bool,
+    /// Predicted times are the model's, also where it was observed to be off.
+    pub as_modelled: bool,
 }
 
 /// Whether an acceptance law says how likely each branch of a node is, so that trees of any shape follow from it.

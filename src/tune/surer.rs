@@ -1,7 +1,7 @@
 //! What the choice rests on, and what to measure to be surer of it.
 
-use super::Candidate;
 use super::plan::{Cell, Plan};
+use super::{Candidate, Carried};
 use crate::runtime::RuntimeKind;
 use crate::scenario::Stated;
 
@@ -16,8 +16,22 @@ pub(super) fn assumed(plan: &Plan, candidates: &[Candidate<'_>]) -> Vec<String> 
     let mut list: Vec<String> = Vec::new();
     if candidates.iter().any(|candidate| is_observed(&candidate.setup.common.stated)) {
         list.push(
-            "what the scenario observed is kept where a setting leaves its inputs alone, and predicted elsewhere: near \
+            "what was observed is kept where a setting leaves its inputs alone, and predicted elsewhere: near \
              what was observed, two settings may differ by the model's error"
+                .to_owned(),
+        );
+    }
+    list.extend(plan.carried.iter().map(|carried| scaled(carried, plan.as_modelled)));
+    if candidates.iter().any(|candidate| !candidate.setup.common.measured.is_empty()) {
+        list.push(
+            "`measured` is what the acceptance file says of a batch size, taken for the scenario's own setting and context"
+                .to_owned(),
+        );
+    }
+    let has_baseline = plan.carried.iter().any(|carried| carried.part == "baseline");
+    if !has_baseline && plan.carried.iter().any(Carried::is_far) {
+        list.push(
+            "no baseline was observed: it stays the model's, although the model missed what was observed"
                 .to_owned(),
         );
     }
@@ -28,6 +42,18 @@ pub(super) fn assumed(plan: &Plan, candidates: &[Candidate<'_>]) -> Vec<String> 
         }
     }
     list
+}
+
+/// What became of the ratio of observed and modelled time.
+fn scaled(carried: &Carried, as_modelled: bool) -> String {
+    let each = carried.ratios.iter().map(|(batch, ratio)| format!("{ratio:.2} (batch {batch})"));
+    let ratios = each.collect::<Vec<_>>().join(", ");
+    let part = carried.part;
+    if as_modelled {
+        return format!("{part}: as modelled (--as-modelled), though observed at {ratios} times the model's");
+    }
+    let eager = if carried.eager { ", except in a graph, whose kernels the host does not issue" } else { "" };
+    format!("{part}: model scaled by {ratios} to what was observed{eager} (--as-modelled leaves it)")
 }
 
 /// Whether any time was observed.
@@ -44,7 +70,7 @@ pub(super) fn measure(plan: &Plan, candidates: &[Candidate<'_>]) -> Vec<String> 
     let doubtful: Vec<&Cell> = plan.cells.iter().filter(|cell| is_doubtful(cell)).collect();
     if let Some(words) = places(&doubtful) {
         list.push(format!(
-            "On or off is not settled at {words}: run the server there once with the setting and once without, 30 s each or \
+            "On or off is undecided at {words}: run the server there once with the setting and once without, 30 s each or \
              longer (in 30 s the accept length moves by ±0.2), and put both under `observed`."
         ));
     }

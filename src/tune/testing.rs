@@ -32,7 +32,15 @@ pub(super) fn point(setup: &ModelledSetup, step: f64, cycle: f64) -> Point {
         draft_host: Sourced::given(Seconds::ZERO),
         observed: None,
     };
-    Point { parts, predicted: true, speedup: parts.speedup().spread }
+    let speedup = parts.speedup().spread;
+    Point {
+        parts,
+        predicted: true,
+        speedup,
+        baseline_measured: false,
+        speculation_measured: false,
+        excess: 0.0,
+    }
 }
 
 /// A candidate that is priced by a function.
@@ -45,5 +53,6 @@ pub(super) fn candidate<'a>(
         draft: setup.draft.as_deref().map(|draft| draft.name().to_owned()),
         evaluate,
         refuse: &|_| None,
+        carried: Vec::new(),
     }
 }

@@ -225,3 +225,183 @@ fn plots_are_drawn_as_svg_and_png() {
         assert!(size > 2000, "{name}: {size} bytes");
     }
 }
+
+// ------------------------------------------------------------------------------------- observed beyond the model
+
+/// A box whose verify pass takes twice what the model says, as imported logs describe it.
+const SLOW_VERIFY: &str = "\
+hardware: rtx-pro-6000-x8
+model: kimi-k2.5
+runtime: sglang
+parallel: { tensor: 8 }
+workload: { batch: 1, context: 2048 }
+baseline:
+  observed: { throughput: 81.72 tok/s }
+speculation:
+  method: eagle3
+  draft: eagle3-kimi-k2.5
+  steps: 2
+  topk: 1
+  draft_tokens: 3
+  acceptance: ACCEPTANCE
+  observed: { throughput: 61.72 tok/s }
+";
+
+const MEASURED_BATCHES: &str = "\
+acceptance:
+  accept_length: 1.9959
+imported:
+  drafted_tokens: 2
+cycles:
+  - { batch: 4, intervals: 10, median_ms: 44.6493, p5_ms: 43.0561, p95_ms: 45.8174, undisturbed: true, throughput_tok_s: 180.07 }
+  - { batch: 8, intervals: 8, median_ms: 56.8713, p5_ms: 55.3730, p95_ms: 58.7259, undisturbed: true, throughput_tok_s: 282.42 }
+steps:
+  - { batch: 4, intervals: 10, median_ms: 17.9638, p5_ms: 17.7305, p95_ms: 18.3410, undisturbed: true, throughput_tok_s: 222.67 }
+  - { batch: 8, intervals: 8, median_ms: 23.9708, p5_ms: 23.9548, p95_ms: 24.1892, undisturbed: true, throughput_tok_s: 333.74 }
+";
+
+/// The box in a file, with and without batch sizes that were measured.
+fn slow_verify(folder: &std::path::Path, measured: bool) -> String {
+    let acceptance = if measured { "{ file: acc.yaml }" } else { "{ accept_length: 1.9959 }" };
+    std::fs::write(folder.join("acc.yaml"), MEASURED_BATCHES).expect("written");
+    let path = folder.join("slow.yaml");
+    std::fs::write(&path, SLOW_VERIFY.replace("ACCEPTANCE", acceptance)).expect("written");
+    path.display().to_string()
+}
+
+fn at_batch(plan: &Value, batch: u64) -> &Value {
+    let cells = plan["cells"].as_array().expect("cells");
+    cells.iter().find(|cell| cell["batch"] == batch).expect("asked for")
+}
+
+#[test]
+fn an_unexplained_excess_goes_along_to_other_steps_and_batches() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = slow_verify(folder.path(), false);
+    let plan = json(&[&file]);
+    for cell in plan["cells"].as_array().expect("cells").iter().filter(|cell| cell["refused"].is_null()) {
+        assert_eq!(cell["best"], "off", "batch {}", cell["batch"]);
+    }
+    let carried = plan["carried"].as_array().expect("carried");
+    let verify = carried.iter().find(|carried| carried["part"] == "verify").expect("verify");
+    let ratio = verify["ratios"][0]["ratio"].as_f64().expect("a ratio");
+    assert!(ratio > 1.8, "{ratio}");
+    let shown = answered(&[&file]);
+    let first: String = shown.lines().take(2).collect::<Vec<_>>().join(" ");
+    assert!(first.contains("unexplained verify pass, observed at"), "{first}");
+    assert!(shown.contains(&format!("verify: model scaled by {ratio:.2} (batch 1)")), "{shown}");
+    assert!(!shown.contains("> 99 %"), "{shown}");
+    // Off is best: nothing about verify or steps is left to say in the command.
+    assert!(!shown.contains("--speculative") && !shown.contains("cuda graph: False"), "{shown}");
+    let as_modelled = json(&[&file, "--as-modelled"]);
+    assert_eq!(at_batch(&as_modelled, 1)["speculates"], true);
+    // The ratio is that of the observed setting: one step less costs the model's verify times it.
+    let cycle = |plan: &Value| {
+        let tried = at_batch(plan, 1)["tried"].as_array().expect("tried").clone();
+        let one = tried.into_iter().find(|outcome| outcome["steps"] == 1).expect("one step");
+        one["cycle_ms"].as_f64().expect("ms")
+    };
+    assert!(cycle(&plan) > 1.5 * cycle(&as_modelled));
+}
+
+#[test]
+fn measured_batch_sizes_of_the_acceptance_file_decide() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = slow_verify(folder.path(), true);
+    for flags in [&[] as &[&str], &["--as-modelled"]] {
+        let plan = json(&[&[file.as_str()], flags].concat());
+        for (batch, with, without) in [(4, 180.07, 222.67), (8, 282.42, 333.74)] {
+            let tried = at_batch(&plan, batch)["tried"].as_array().expect("tried").clone();
+            let of = |setting: &str| tried.iter().find(|o| o["setting"] == setting).expect("tried").clone();
+            let rate = |outcome: &Value| outcome["throughput_tok_s"].as_f64().expect("a rate");
+            let (on, off) = (of("2 steps"), of("off"));
+            assert!((rate(&on) - with).abs() < 0.01 && (rate(&off) - without).abs() < 0.01, "{batch}");
+            assert_eq!((on["source"].as_str(), off["source"].as_str()), (Some("measured"), Some("measured")));
+            assert_eq!(of("3 steps")["source"], "predicted");
+        }
+    }
+    let plan = json(&[&file]);
+    assert_eq!(at_batch(&plan, 4)["best"], "off");
+    assert!(answered(&[&file, "--steps", "2"]).contains("2 steps 0.81x, measured"));
+    // Disturbed rows, and those of another number of drafted tokens, decide nothing.
+    let other = MEASURED_BATCHES.replace("drafted_tokens: 2", "drafted_tokens: 3");
+    std::fs::write(folder.path().join("acc.yaml"), other).expect("written");
+    let plan = json(&[&file]);
+    let tried = at_batch(&plan, 4)["tried"].as_array().expect("tried").clone();
+    assert!(tried.iter().filter(|o| o["setting"] != "off").all(|o| o["source"] == "predicted"));
+}
+
+#[test]
+fn the_largest_lever_of_run_keeps_the_excess() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = slow_verify(folder.path(), false);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_specplan"));
+    let output = command.args(["run", "-q", "-f", "json", &file]).output().expect("the program starts");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let lever = &answer["largest_lever"];
+    if !lever.is_null() {
+        let (gained, now) = (lever["speedup"].as_f64().expect("a number"), 61.72 / 81.72);
+        assert!(gained < 1.0 && gained > now, "{lever}");
+    }
+}
+
+#[test]
+fn every_row_is_batch_times_accept_length_over_cycle() {
+    for beyond in ["least", "law"] {
+        let csv = answered(&[GRAPH, "-q", "-f", "csv", "--beyond", beyond]);
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        let heading = reader.headers().expect("a heading").clone();
+        let mut deeper = 0;
+        for row in reader.records().map(|row| row.expect("a row")) {
+            let of = |name: &str| {
+                let at = heading.iter().position(|column| column == name).expect(name);
+                row[at].parse::<f64>().ok()
+            };
+            let (Some(length), Some(cycle), Some(rate)) =
+                (of("accept_length"), of("cycle_ms"), of("throughput_tok_s"))
+            else {
+                continue;
+            };
+            let made = of("batch").expect("a batch") * length / cycle * 1e3;
+            assert!((made / rate - 1.0).abs() < 1e-6, "{beyond}: {row:?}");
+            deeper += u32::from(of("accept_length_by_law").expect("by the law") > length + 1e-3);
+        }
+        assert_eq!(deeper > 0, beyond == "least", "{beyond}");
+    }
+}
+
+#[test]
+fn tables_keep_the_width_and_no_block_is_printed_twice() {
+    for file in [REFERENCE, GRAPH] {
+        let shown = answered(&[file, "-q", "--allow", "execution,allreduce"]);
+        let (tables, _) = shown.split_once("launch_server").expect("a command");
+        assert!(tables.lines().all(|line| line.chars().count() <= 80), "{tables}");
+        let plan = json(&[file, "--allow", "execution,allreduce"]);
+        let commands = plan["commands"].as_array().expect("commands");
+        for (at, one) in commands.iter().enumerate() {
+            let same = |other: &&Value| other["lines"] == one["lines"] && other["notes"] == one["notes"];
+            assert_eq!(commands[at + 1..].iter().find(same), None, "{commands:?}");
+            if one["title"].as_str().is_some_and(|title| title.contains("one-shot")) {
+                assert!(one["notes"].to_string().contains("one-shot all-reduce"), "{one}");
+            }
+        }
+        assert!(commands[0]["notes"].to_string().contains("Keep the flags of yours"));
+    }
+}
+
+#[test]
+fn commands_carry_the_variables_that_the_prices_rest_on() {
+    let plan = json(&[GRAPH, "--set", "environment.NCCL_PROTO=LL", "--set", "environment.NCCL_ALGO=Ring"]);
+    let start = plan["commands"][0]["lines"][0].as_str().expect("a command");
+    assert!(start.contains("NCCL_PROTO=LL ") && start.contains("NCCL_ALGO=Ring "), "{start}");
+}
+
+#[test]
+fn a_limit_that_nothing_keeps_and_a_load_that_needs_no_list() {
+    let shown = answered(&[GRAPH, "-q", "--slo", "1 ms"]);
+    assert!(shown.starts_with("Nothing keeps 1.00 ms a token at any batch size."), "{shown}");
+    let fleets = |batches: &str| json(&[GRAPH, "--load", "5000 tok/s", "--batch", batches])["fleets"].clone();
+    assert_eq!(fleets("1,2,4,8,16,32,64"), fleets("1,64"));
+    let range = &fleets("1,64")[0]["gpus_saved_range"];
+    assert!(range.is_null() || range[0].as_i64() <= range[1].as_i64(), "{range}");
+}

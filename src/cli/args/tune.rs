@@ -43,6 +43,9 @@ pub(in crate::cli) struct TuneArgs {
     /// What else may change: `execution` (graph or eager), `allreduce` (the PCIe one-shot)
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
     pub(in crate::cli) allow: Vec<Allowed>,
+    /// Leave predicted times as modelled, also where the scenario observed others
+    #[arg(long)]
+    pub(in crate::cli) as_modelled: bool,
     /// What is best [default: throughput, or goodput with --slo]
     #[arg(long, value_enum)]
     pub(in crate::cli) objective: Option<ObjectiveWord>,

@@ -97,6 +97,7 @@ impl Measurement {
                 draft_tokens: shape.draft_tokens,
                 acceptance,
                 evidence: None,
+                measured: Vec::new(),
                 stated: Stated::default(),
             },
             hardware: Arc::new(hardware),

@@ -4,7 +4,7 @@ use crate::report::context::Context;
 use crate::report::number::finite;
 use crate::tune::{Outcome, Plan};
 
-const HEADER: [&str; 17] = [
+const HEADER: [&str; 19] = [
     "scenario",
     "context",
     "batch",
@@ -22,6 +22,8 @@ const HEADER: [&str; 17] = [
     "gain_low",
     "gain_high",
     "win_probability",
+    "accept_length_by_law",
+    "source",
 ];
 
 /// The plan as CSV, header first; rank 1 is the best of its cell.
@@ -54,7 +56,7 @@ fn cells(plan: &Plan, outcome: &Outcome) -> Vec<String> {
         of(shape.map(|(_, s)| s.steps)),
         of(shape.map(|(_, s)| s.topk)),
         of(shape.map(|(_, s)| s.draft_tokens)),
-        outcome.accept.as_ref().map_or(String::new(), |a| number(a.mean.get())),
+        outcome.length.map_or(String::new(), |length| number(length.get())),
         number(outcome.cycle.ms()),
         number(outcome.per_token.ms()),
         number(outcome.throughput.get()),
@@ -62,5 +64,12 @@ fn cells(plan: &Plan, outcome: &Outcome) -> Vec<String> {
         number(outcome.gain_low),
         number(outcome.gain_high),
         outcome.win_probability.map_or(String::new(), number),
+        outcome.accept.as_ref().map_or(String::new(), |a| number(a.mean.get())),
+        source(outcome).to_owned(),
     ]
+}
+
+/// Whether a throughput was measured or is predicted.
+pub(super) const fn source(outcome: &Outcome) -> &'static str {
+    if outcome.measured { "measured" } else { "predicted" }
 }

@@ -7,7 +7,7 @@ use crate::runtime::Execution;
 use crate::scenario::Method;
 use crate::speculation::DraftShape;
 use crate::tune::{
-    Cell, Fixed, Fleet, Goal, Objective, Outcome, Outlook, Paste, Plan, Service, Setting, Side,
+    Carried, Cell, Fixed, Fleet, Goal, Objective, Outcome, Outlook, Paste, Plan, Service, Setting, Side,
 };
 use crate::units::{AcceptLength, Seconds, TokensPerSecond};
 
@@ -28,7 +28,9 @@ fn outcome(setting: Setting, throughput: f64, gain: f64) -> Outcome {
         throughput: TokensPerSecond::new(throughput),
         per_token: Seconds::new(8.0 / throughput),
         cycle: Seconds::from_ms(20.0),
+        length: on.then_some(accept.low),
         accept: on.then_some(accept),
+        measured: false,
         gain,
         gain_low: gain * 0.9,
         gain_high: gain,
@@ -76,6 +78,7 @@ fn plan() -> Plan {
         load: TokensPerSecond::new(5000.0),
         off: Some(side(Setting::OFF, 717.0, 7)),
         tuned: Some(side(chain(3), 900.0, 6)),
+        saved_range: Some((0, 16)),
     };
     Plan {
         cells,
@@ -85,6 +88,8 @@ fn plan() -> Plan {
         methods: vec![Method::Eagle3],
         priced: 5,
         possible: 9,
+        carried: vec![Carried { part: "verify", ratios: vec![(1, 2.08), (8, 1.95)], eager: false }],
+        as_modelled: false,
         assumed: vec!["the accept length was stated for 3 drafted tokens".to_owned()],
         measure: vec!["On or off is not settled at batch 64: run both.".to_owned()],
     }

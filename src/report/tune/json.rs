@@ -38,6 +38,11 @@ pub fn tune_json(plan: &Plan, pastes: &[Paste], context: &Context) -> Value {
         })).collect::<Vec<_>>(),
         "priced": plan.priced,
         "possible": plan.possible,
+        "carried": plan.carried.iter().map(|carried| json!({
+            "part": carried.part,
+            "ratios": carried.ratios.iter().map(|(batch, ratio)| json!({ "batch": batch, "ratio": finite(*ratio) })).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "as_modelled": plan.as_modelled,
         "assumed": plan.assumed,
         "measure": plan.measure,
         "plots": context.plots,
@@ -64,7 +69,8 @@ fn outcome(plan: &Plan, outcome: &Outcome) -> Value {
         "topk": shape.map(|(_, s)| s.topk),
         "draft_tokens": shape.map(|(_, s)| s.draft_tokens),
         "accept_length": outcome.accept.as_ref().map(|accept| json!({
-            "value": finite(accept.mean.get()),
+            "value": outcome.length.and_then(|length| finite(length.get())),
+            "by_law": finite(accept.mean.get()),
             "low": finite(accept.low.get()),
             "high": finite(accept.high.get()),
             "assumed": accept.assumed,
@@ -77,6 +83,7 @@ fn outcome(plan: &Plan, outcome: &Outcome) -> Value {
         "gain_high": finite(outcome.gain_high),
         "win_probability": outcome.win_probability.and_then(finite),
         "keeps_slo": outcome.keeps_slo,
+        "source": super::csv::source(outcome),
     })
 }
 
@@ -97,5 +104,6 @@ fn fleet(plan: &Plan, fleet: &Fleet) -> Value {
         "off": fleet.off.as_ref().map(side),
         "tuned": fleet.tuned.as_ref().map(side),
         "gpus_saved": fleet.saved(),
+        "gpus_saved_range": fleet.saved_range.map(|(low, high)| json!([low, high])),
     })
 }

@@ -1,11 +1,13 @@
 //! The plan on a terminal.
 
+use std::fmt::Write as _;
+
 use super::words;
 use crate::report::context::{Context, Style};
 use crate::report::paint::Tone;
 use crate::report::table::{Align, Cell as TableCell, Overflow, Table};
 use crate::report::text::setup;
-use crate::report::wrap::paragraph;
+use crate::report::wrap::{columns, paragraph};
 use crate::tune::{Cell, Paste, Plan};
 
 /// The plan as text: verdict, crossover table, GPUs, lines to paste, what it rests on.
@@ -23,11 +25,9 @@ pub fn tune_text(plan: &Plan, pastes: &[Paste], context: &Context, style: &Style
 }
 
 fn head(plan: &Plan, context: &Context, style: &Style) -> String {
-    let mut out = format!(
-        "{}.\nRanked {}.\n",
-        Tone::Strong.paint(&words::claim(plan), style.color),
-        words::objective(plan)
-    );
+    let claim = paragraph(&format!("{}.", words::claim(plan)), "", "", style.width);
+    let mut out: String = claim.lines().map(|line| Tone::Strong.paint(line, style.color) + "\n").collect();
+    let _ = writeln!(out, "Ranked {}.", words::objective(plan));
     for (key, value) in &context.overrides {
         out.push_str(&paragraph(&format!("with {key} = {value}"), "  ", "    ", style.width));
     }
@@ -55,9 +55,29 @@ fn tables(plan: &Plan, style: &Style) -> String {
                 TableCell::new(next, Tone::Dim),
             ]);
         }
-        format!("Context {context}\n{}", indented(&table.render(style.width.saturating_sub(2), style.color)))
+        let nexts = plan.cells.iter().filter(|cell| cell.context == context);
+        let nexts: Vec<String> = nexts.map(|cell| words::row(plan, cell)[5].clone()).collect();
+        format!("Context {context}\n{}", indented(&folded(&table, &nexts, style)))
     };
     contexts.into_iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+/// Rows that would be too wide, with their last cell on a line of its own.
+fn folded(table: &Table, lasts: &[String], style: &Style) -> String {
+    let width = style.width.saturating_sub(2);
+    let (plain, shown) = (table.render(width, false), table.render(width, style.color));
+    let fold = |((plain, line), last): ((&str, &str), &str)| {
+        let painted = Tone::Dim.paint(last, style.color);
+        match line.strip_suffix(painted.as_str()) {
+            Some(start) if columns(plain) > width && !last.is_empty() => {
+                let indent = " ".repeat(width.saturating_sub(columns(last)));
+                format!("{}\n{indent}{painted}\n", start.trim_end())
+            }
+            _ => format!("{line}\n"),
+        }
+    };
+    let lasts = std::iter::once("").chain(lasts.iter().map(String::as_str));
+    plain.lines().zip(shown.lines()).zip(lasts).map(fold).collect()
 }
 
 fn tone(cell: &Cell) -> Tone {
@@ -79,7 +99,9 @@ fn fleets(plan: &Plan, style: &Style) -> String {
 
 fn commands(pastes: &[Paste], style: &Style) -> String {
     let one = |paste: &Paste| {
-        let mut out = format!("{}\n", Tone::Strong.paint(&paste.title, style.color));
+        let title = paragraph(&paste.title, "", "  ", style.width);
+        let mut out: String =
+            title.lines().map(|line| Tone::Strong.paint(line, style.color) + "\n").collect();
         for line in &paste.lines {
             out.extend(["  ", line, "\n"]);
         }
@@ -93,7 +115,7 @@ fn commands(pastes: &[Paste], style: &Style) -> String {
 
 fn grounds(plan: &Plan) -> Vec<String> {
     let mut list = plan.assumed.clone();
-    let open = plan.cells.iter().filter_map(|cell| Some((cell, words::acceptance(cell)?)));
+    let open = plan.cells.iter().filter_map(|cell| Some((cell, words::acceptance(plan, cell)?)));
     list.extend(
         open.take(3).map(|(cell, words)| format!("batch {}, context {}: {words}", cell.batch, cell.context)),
     );

@@ -1,13 +1,53 @@
 //! What text and Markdown say alike.
 
 use crate::report::number::{percent, times};
-use crate::tune::{Cell, Fleet, Objective, Outcome, Plan, Side};
+use crate::tune::{Carried, Cell, Fleet, Objective, Outcome, Plan, Side};
 
 /// Columns of the table of cells.
 pub(super) const HEADING: [&str; 6] = ["batch", "best", "gain", "tok/s", "sure", "next best"];
 
-/// The first sentence: where to speculate.
+/// Gains closer to 1 than this tie, as in the verdict of `run`.
+const TIE: f64 = 0.01;
+
+/// The first sentence: where to speculate, and what of the choice is unexplained.
 pub(super) fn claim(plan: &Plan) -> String {
+    let far = plan.carried.iter().filter(|carried| carried.is_far() && carried.part != "draft and host");
+    let far = far.max_by(|a, b| a.distance().total_cmp(&b.distance())).map(excess);
+    let limit = slowness(plan);
+    let claim = limit.map_or_else(|| where_best(plan), |limit| format!("{limit}. {}", where_best(plan)));
+    match (far, plan.as_modelled) {
+        (None, _) => claim,
+        (Some(far), false) => format!("{claim}, resting on {far}"),
+        (Some(far), true) => format!("{claim} by the model alone, against {far}"),
+    }
+}
+
+/// `an unexplained verify pass, observed at 1.95 to 2.08 times the model's`.
+fn excess(carried: &Carried) -> String {
+    let (low, high) = carried.range();
+    let range = if high - low < 0.005 { format!("{high:.2}") } else { format!("{low:.2} to {high:.2}") };
+    let what = match (carried.part, carried.eager) {
+        ("verify", true) => "a verify pass that the host issues",
+        ("verify", false) => "an unexplained verify pass",
+        (_, true) => "a baseline that the host issues",
+        _ => "an unexplained baseline",
+    };
+    format!("{what}, observed at {range} times the model's")
+}
+
+/// That nothing keeps the limit, or not everywhere.
+fn slowness(plan: &Plan) -> Option<String> {
+    let limit = plan.goal.slo?;
+    let bests = || plan.cells.iter().filter_map(Cell::best);
+    let (all, slow) = (bests().count(), bests().filter(|best| !best.keeps_slo).count());
+    match slow {
+        0 => None,
+        _ if slow == all => Some(format!("Nothing keeps {limit} a token at any batch size")),
+        _ => Some(format!("Nothing keeps {limit} a token in {slow} of {all} cells")),
+    }
+}
+
+fn where_best(plan: &Plan) -> String {
     let cells: Vec<&Cell> = plan.cells.iter().filter(|cell| cell.best().is_some()).collect();
     let on = |cell: &&Cell| cell.best().is_some_and(|best| best.setting.draft.is_some());
     let winning = cells.iter().filter(|cell| on(cell)).count();
@@ -40,10 +80,18 @@ pub(super) fn row(plan: &Plan, cell: &Cell) -> [String; 6] {
     if !best.keeps_slo {
         setting.push_str(" (too slow)");
     }
+    let close = cell.on().zip(cell.off()).is_some_and(|(on, off)| (on.gain / off.gain - 1.0).abs() < TIE);
+    if close {
+        setting.push_str(" (on and off tie)");
+    }
+    if best.measured {
+        setting.push_str(", measured");
+    }
     let sure = cell.on().and_then(|on| on.win_probability);
     let sure = sure.map_or("–".to_owned(), |p| chance(best, p));
     let next = cell.rival().map_or("–".to_owned(), |rival| {
-        format!("{} {}", rival.setting.words(&plan.methods), times(rival.gain))
+        let measured = if rival.measured { ", measured" } else { "" };
+        format!("{} {}{measured}", rival.setting.words(&plan.methods), times(rival.gain))
     });
     [batch, setting, times(best.gain), crate::units::significant(best.throughput.get(), 3), sure, next]
 }
@@ -75,8 +123,14 @@ pub(super) fn fleet(plan: &Plan, fleet: &Fleet) -> String {
                 n if n > 0 => format!("saves {n} GPUs"),
                 n => format!("takes {} GPUs more", -n),
             };
+            let range = match fleet.saved_range {
+                Some((low, high)) if low != high => {
+                    format!(" ({low} to {high} for the model's own deviation)")
+                }
+                _ => String::new(),
+            };
             format!(
-                "{start}: without speculation {}, with the best setting {}: {saved}.",
+                "{start}: without speculation {}, with the best setting {}: {saved}{range}.",
                 side(off),
                 side(tuned)
             )
@@ -102,18 +156,23 @@ pub(super) fn searched(plan: &Plan) -> String {
 }
 
 /// The accept length behind a choice and its range, where one is open.
-pub(super) fn acceptance(cell: &Cell) -> Option<String> {
+pub(super) fn acceptance(plan: &Plan, cell: &Cell) -> Option<String> {
     let on = cell.on()?;
     let accept = on.accept.as_ref()?;
     if (accept.high.get() - accept.low.get()).abs() < 5e-3 {
         return None;
     }
+    let used = on.length.filter(|used| (used.get() - accept.mean.get()).abs() > 5e-3);
+    let elsewhere =
+        used.map(|used| format!("; priced here at {used}, by `run` and `sweep` at {}", accept.mean));
     Some(format!(
-        "gain {} to {} for an accept length of {} to {}",
+        "{}: gain {} to {} for an accept length of {} to {}{}",
+        on.setting.words(&plan.methods),
         times(on.gain_low),
         times(on.gain_high),
         accept.low,
-        accept.high
+        accept.high,
+        elsewhere.unwrap_or_default()
     ))
 }
 

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::{Origin, Resolver, complete, evidence};
+use super::{Origin, Resolver, complete, evidence, measured};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, SourceText};
 use crate::scenario::check::{acceptance_kinds, check_value, draft_shape};
 use crate::scenario::layer::Layer;
 use crate::scenario::library::Law;
 use crate::scenario::load::beside;
 use crate::scenario::schema::at;
-use crate::scenario::setup::Evidence;
+use crate::scenario::setup::{Evidence, MeasuredBatch};
 use crate::scenario::tree::{parse_named, read_text};
 use crate::scenario::written::{AcceptanceKeys, Given, Ratio};
 use crate::sourced::{Sourced, Spread};
@@ -22,6 +22,7 @@ const AT: &str = "speculation.acceptance";
 pub(super) struct Accepted {
     pub(super) law: Acceptance,
     pub(super) evidence: Option<Evidence>,
+    pub(super) measured: Vec<MeasuredBatch>,
 }
 
 impl Resolver<'_, '_> {
@@ -41,11 +42,15 @@ impl Resolver<'_, '_> {
             let same = shape == origin.shape || origin.shape.steps == 0;
             let law = origin.acceptance;
             let law = if same { law.clone() } else { self.library.reshaped(law, shape) };
-            return Some(Accepted { law, evidence: origin.evidence });
+            let measured = origin.measured.to_vec();
+            return Some(Accepted { law, evidence: origin.evidence, measured });
         }
-        let read = match &keys.file {
-            Some(file) => Cow::Owned(self.acceptance_file(layer, file)?),
-            None => Cow::Borrowed(keys),
+        let (read, measured) = match &keys.file {
+            Some(file) => {
+                let (keys, measured) = self.acceptance_file(layer, file)?;
+                (Cow::Owned(keys), measured)
+            }
+            None => (Cow::Borrowed(keys), Vec::new()),
         };
         let evidence = evidence::of(&read, &layer.written.speculation.observed);
         let law = law(&read, shape);
@@ -60,7 +65,7 @@ impl Resolver<'_, '_> {
             Ok(acceptance) => {
                 let law = evidence.and_then(|evidence| evidence::range(&law, &acceptance, shape, evidence));
                 let ranged = law.and_then(|law| self.library.acceptance(&law, shape).ok());
-                Some(Accepted { law: ranged.unwrap_or(acceptance), evidence })
+                Some(Accepted { law: ranged.unwrap_or(acceptance), evidence, measured })
             }
             Err(why) => {
                 let diagnostic = Diagnostic::error(Code::Probabilities, "no such acceptance").note(why);
@@ -74,8 +79,8 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// The acceptance that a file describes.
-    fn acceptance_file(&mut self, layer: &Layer, file: &str) -> Option<AcceptanceKeys> {
+    /// The acceptance that a file describes, and what it measured per batch size.
+    fn acceptance_file(&mut self, layer: &Layer, file: &str) -> Option<(AcceptanceKeys, Vec<MeasuredBatch>)> {
         let place = layer.place(&format!("{AT}.file"))?;
         let path = beside(place.source.name.as_ref(), file);
         let shown = path.display().to_string();
@@ -105,7 +110,7 @@ impl Resolver<'_, '_> {
         match json.map(serde_json::from_value::<AcceptanceKeys>) {
             Some(Ok(keys)) if keys.file.is_some() => self.unusable(place, &shown, "it names another file"),
             Some(Ok(keys)) => match acceptance_kinds(&keys).as_slice() {
-                [_] => Some(keys),
+                [_] => Some((keys, measured::rows(&tree.to_json()))),
                 [] => self.unusable(place, &shown, "it describes none"),
                 several => {
                     let all =

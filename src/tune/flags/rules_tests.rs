@@ -247,6 +247,7 @@ pub(super) fn space(batches: Vec<u32>, execution: bool, allreduce: bool) -> Spac
         beyond: Beyond::Law,
         execution,
         allreduce,
+        as_modelled: false,
     }
 }
 

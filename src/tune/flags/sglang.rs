@@ -7,7 +7,7 @@ use crate::scenario::Method;
 use crate::speculation::DraftShape;
 use crate::tune::Candidate;
 use crate::tune::plan::Fixed;
-use crate::tune::setting::Setting;
+use crate::tune::setting::{Service, Setting};
 
 /// One server for all batch sizes; where the best setting changes with them, also the flags of each run.
 pub(super) fn paste(steps: &[Step], fixed: Option<&Fixed>, candidates: &[Candidate<'_>]) -> Vec<Paste> {
@@ -27,29 +27,40 @@ fn several(steps: &[Step], most: u32, fixed: Option<&Fixed>, candidates: &[Candi
         let sentence =
             format!("Mean gain {mean:.2}x over these batch sizes, the least {gain:.2}x at batch {batch}.");
         paste.notes.insert(0, sentence);
-        paste.notes.extend(adaptive(steps));
+        paste.notes.extend(adaptive(steps).filter(|_| fixed.setting.draft.is_some()));
         pastes.push(paste);
     }
     for step in steps.iter().filter(|step| fixed.is_none_or(|fixed| fixed.setting != step.setting)) {
-        pastes.push(alone(step, candidates));
+        pastes.push(alone(step, most, candidates));
     }
     pastes
 }
 
 /// The flags of one run of batch sizes.
-fn alone(step: &Step, candidates: &[Candidate<'_>]) -> Paste {
-    let place = format!("Best for {} alone", range(step.from, step.to));
-    let Some((at, shape)) = step.setting.draft else {
-        let title = format!("{place}: no speculative flags");
-        return Paste { title, lines: Vec::new(), notes: Vec::new() };
+fn alone(step: &Step, most: u32, candidates: &[Candidate<'_>]) -> Paste {
+    let service = step.setting.service;
+    let methods: Vec<Method> = candidates.iter().map(|c| c.setup.common.method).collect();
+    let named = match service == Service::default() {
+        true => String::new(),
+        false => format!(" ({})", step.setting.words(&methods)),
     };
-    let setup = candidates[at].setup;
-    if let Err(why) = ranks::sglang(setup, Some(setup.common.method)) {
-        return Paste { title: place, lines: Vec::new(), notes: vec![why] };
-    }
-    let flags = drafting(setup.common.method, shape, &candidates[at]);
-    let notes = lookup(setup.common.method, shape).into_iter().collect();
-    Paste { title: format!("{place}: these flags instead"), lines: continued(&flags), notes }
+    let place = format!("Best for {} alone{named}", range(step.from, step.to));
+    let (mut flags, mut notes, words) = match step.setting.draft {
+        Some((at, shape)) => {
+            let setup = candidates[at].setup;
+            let method = setup.common.method;
+            if let Err(why) = ranks::sglang(setup, Some(method)) {
+                return Paste { title: place, lines: Vec::new(), notes: vec![why] };
+            }
+            let notes: Vec<String> = lookup(method, shape).into_iter().collect();
+            (drafting(method, shape, &candidates[at]), notes, "these flags instead")
+        }
+        None => (Vec::new(), Vec::new(), "no speculative flags"),
+    };
+    flags.extend(service.execution.map(|execution| execution_flag(execution, most)));
+    notes.extend(service.opt_in.map(|_| ONE_SHOT.to_owned()));
+    let lines = if flags.is_empty() { Vec::new() } else { continued(&flags) };
+    Paste { title: format!("{place}: {words}"), lines, notes }
 }
 
 /// What SGLang can do by itself where the best number of steps changes with the batch.
@@ -81,23 +92,19 @@ fn server(setting: &Setting, most: u32, candidates: &[Candidate<'_>]) -> Paste {
     // Divided among the attention replicas, rounded down; with speculation 48 where none is given.
     let most = most.next_multiple_of(setup.parallel.data_attention.max(1));
     flags.push(format!("--max-running-requests {most}"));
-    if setting.service.execution.is_none() && setup.verify.execution != setup.baseline.execution {
+    if shape.is_some()
+        && setting.service.execution.is_none()
+        && setup.verify.execution != setup.baseline.execution
+    {
         notes.push(
             "The scenario verifies in another execution mode than it decodes in, which no flag asks for: look for \
              `cuda graph: False` in the log. `--allow execution` prices graphs for all passes."
                 .to_owned(),
         );
     }
-    match setting.service.execution.unwrap_or(setup.baseline.execution) {
-        // A batch above it would silently run eager.
-        Execution::Graph => flags.push(format!("--cuda-graph-max-bs {most}")),
-        Execution::Eager => flags.push("--disable-cuda-graph".to_owned()),
-    }
+    flags.push(execution_flag(setting.service.execution.unwrap_or(setup.baseline.execution), most));
     if setting.service.opt_in.is_some() {
-        notes.push(
-            "The one-shot all-reduce over PCIe is no flag of a released SGLang: sglang PR 32479, or the b12x kernels."
-                .to_owned(),
-        );
+        notes.push(ONE_SHOT.to_owned());
     }
     let overlap =
         setup.overlap && shape.is_some_and(DraftShape::is_chain) && setup.common.method != Method::Ngram;
@@ -109,6 +116,18 @@ fn server(setting: &Setting, most: u32, candidates: &[Candidate<'_>]) -> Paste {
         );
     }
     Paste { title: String::new(), lines: command(setup, &start, &flags), notes }
+}
+
+/// What makes the PCIe one-shot, which no flag does.
+const ONE_SHOT: &str = "With the PCIe one-shot all-reduce, which is no flag of a released SGLang: sglang PR 32479, or \
+                        the b12x kernels.";
+
+fn execution_flag(execution: Execution, most: u32) -> String {
+    match execution {
+        // A batch above it would silently run eager.
+        Execution::Graph => format!("--cuda-graph-max-bs {most}"),
+        Execution::Eager => "--disable-cuda-graph".to_owned(),
+    }
 }
 
 fn drafting(method: Method, shape: DraftShape, candidate: &Candidate<'_>) -> Vec<String> {
