@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use self::acceptance::Accepted;
+pub use self::acceptance::check_acceptance_file;
 pub use self::family::{Branch, Family, Worker};
 use self::complete::Kind;
 use self::fits::Fit;

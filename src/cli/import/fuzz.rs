@@ -169,7 +169,7 @@ fn taken(yaml: &str) {
         FileKind::Box => {
             hardware::parse("file", &tree.to_json()).unwrap_or_else(|error| panic!("{error}\n{yaml}"));
         }
-        FileKind::Scenario | FileKind::ModelConfig => {}
+        FileKind::Scenario | FileKind::ModelConfig | FileKind::Acceptance => {}
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::diagnostic::masked;
+
 /// A server as its command line sets it up. What is not said is none: the server's default.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ServerCommand {
@@ -83,7 +85,7 @@ impl ServerCommand {
                 .iter()
                 .any(|prefix| name.starts_with(prefix))
             {
-                self.not_modelled.push(format!("{name}={value}"));
+                self.not_modelled.push(masked(&format!("{name}={value}")).into_owned());
             }
         }
     }
