@@ -154,7 +154,8 @@ fn known_gpu(name: &str) -> Result<(), String> {
         return Ok(());
     }
     let known: Vec<&str> = gpu_entries().iter().map(|entry| entry.name.as_str()).collect();
-    let near = closest(name, known.iter().copied()).map_or(String::new(), |near| format!("; did you mean {near}?"));
+    let near =
+        closest(name, known.iter().copied()).map_or(String::new(), |near| format!("; did you mean {near}?"));
     Err(format!("--gpu {name}: neither a GPU preset nor a box{near} GPUs are {}", known.join(", ")))
 }
 

@@ -184,7 +184,7 @@ mod tests {
             let found = evaluate::uncertainty(&loaded, 100, 1);
             let outcome = found.outcomes.iter().find(|outcome| outcome.key == key).expect("an output");
             let Some((low, high)) = outcome.first_order else { continue };
-            let held = u32::from(low <= row.measured && row.measured <= high);
+            let held = u32::from(row.measured.is_some_and(|measured| low <= measured && measured <= high));
             match counts.iter_mut().find(|(known, ..)| *known == key) {
                 Some((_, n, inside)) => (*n, *inside) = (*n + 1, *inside + held),
                 None => counts.push((key.to_owned(), 1, held)),

@@ -78,7 +78,8 @@ fn secrets(text: &str) -> Vec<Range<usize>> {
             if let Some(after) = words.get(at + 2).filter(|_| is_scheme(&text[next.clone()])) {
                 found.push(value(text, after.start));
             }
-        } else if shown.eq_ignore_ascii_case("bearer") && between.trim().is_empty() && !between.contains('\n') {
+        } else if shown.eq_ignore_ascii_case("bearer") && between.trim().is_empty() && !between.contains('\n')
+        {
             found.push(value(text, next.start));
         }
     }

@@ -188,7 +188,8 @@ fn verify_differs(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
     }
     let eager = eagerly(setup).filter(|eager| ratio > 1.0 && *eager > model * 1.05);
     let hint = eager.map_or(String::new(), |eager| {
-        let like = if used < eager * FAR && used * FAR > eager { " looks like this" } else { " is slower too" };
+        let like =
+            if used < eager * FAR && used * FAR > eager { " looks like this" } else { " is slower too" };
         format!(" A verify pass that silently runs eagerly{like}: the model's would take {eager}.")
     });
     let mut settle: Vec<String> = all_reduce_unless_measured(setup, known).into_iter().collect();
@@ -424,11 +425,12 @@ fn message_size(setup: &ModelledSetup, rows: u32) -> Bytes {
     Bytes::new(f64::from(setup.common.batch * rows) * f64::from(setup.model.hidden) * 2.0)
 }
 
-/// A table of nccl-tests, unless the calibration in use holds one of this message.
+/// A table of nccl-tests, unless the calibration in use holds one of this message and no profile contradicts it.
 fn all_reduce_unless_measured(setup: &ModelledSetup, known: &Known) -> Option<String> {
     let each = known.allreduce.and_then(|allreduce| allreduce.each.predicted);
     let measured = each.is_some_and(|each| each.source == Source::Measured && !each.extrapolated);
-    (setup.parallel.tensor > 1 && !measured).then(|| all_reduce_perf(setup))
+    let contradicted = setup.common.stated.verify.observed_allreduce.is_some();
+    (setup.parallel.tensor > 1 && (contradicted || !measured)).then(|| all_reduce_perf(setup))
 }
 
 fn all_reduce_perf(setup: &ModelledSetup) -> String {

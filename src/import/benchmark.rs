@@ -70,8 +70,8 @@ pub struct Benchmark {
 impl Benchmark {
     /// Whether tokens were drafted, by what the result tells or by what is known of it.
     pub fn speculates(&self) -> bool {
-        self.said_to_speculate ||
-        self.accept_length.is_some_and(|length| length.get() > 1.0)
+        self.said_to_speculate
+            || self.accept_length.is_some_and(|length| length.get() > 1.0)
             || self.steps.is_some_and(|steps| steps > 0)
     }
 }

@@ -26,7 +26,10 @@ const TELLING: [(FileKind, &[&str]); 4] = [
     (FileKind::Calibration, &["format", "table_files", "provenance"]),
     (FileKind::ModelConfig, &["architectures", "hidden_size", "num_hidden_layers", "text_config"]),
     (FileKind::Box, &["gpu", "count", "topology"]),
-    (FileKind::Acceptance, &["acceptance", "imported", "accept_length", "histogram", "cumulative", "conditional"]),
+    (
+        FileKind::Acceptance,
+        &["acceptance", "imported", "accept_length", "histogram", "cumulative", "conditional"],
+    ),
 ];
 
 impl FileKind {
@@ -66,11 +69,8 @@ impl FileKind {
         let entry = telling.iter().find_map(|key| tree.entry(key))?;
         let path = path.display();
         let here = if path.to_string().contains('/') { "" } else { "./" };
-        let value = if self == Self::Acceptance {
-            format!("{{ file: {path} }}")
-        } else {
-            format!("{here}{path}")
-        };
+        let value =
+            if self == Self::Acceptance { format!("{{ file: {path} }}") } else { format!("{here}{path}") };
         Some(
             Diagnostic::error(Code::UnknownKey, format!("`{path}` is {noun}, not a scenario"))
                 .at(&entry.key, format!("a key of {noun}"))

@@ -223,7 +223,9 @@ fn read_layers(path: &Path, found: &mut Diagnostics) -> Result<Node, Diagnostics
 
 /// Whether a text holds the words that start a server.
 fn starts_server(text: &str) -> bool {
-    ["sglang.launch_server", "sglang serve", "vllm serve", "vllm.entrypoints."].iter().any(|w| text.contains(w))
+    ["sglang.launch_server", "sglang serve", "vllm serve", "vllm.entrypoints."]
+        .iter()
+        .any(|w| text.contains(w))
 }
 
 /// A file that starts a server is quoted nowhere: command lines hold keys.

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use self::acceptance::Accepted;
 pub use self::acceptance::check_acceptance_file;
-pub use self::family::{Branch, Family, Worker};
 use self::complete::Kind;
+pub use self::family::{Branch, Family, Worker};
 use self::fits::Fit;
 use self::names::Names;
 use super::check::draft_shape;

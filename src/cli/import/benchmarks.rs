@@ -30,9 +30,9 @@ impl Benchmarks {
             gpu: args.gpu.clone(),
             speculative: args.speculative.clone(),
             // A lone result is meant; of several, the one that is named.
-            accept_length: args
-                .accept_length
-                .filter(|_| args.speculative.is_some() || args.inputs.iter().filter(|p| p.is_file()).count() == 1),
+            accept_length: args.accept_length.filter(|_| {
+                args.speculative.is_some() || args.inputs.iter().filter(|p| p.is_file()).count() == 1
+            }),
             file: String::new(),
             found: Vec::new(),
         }

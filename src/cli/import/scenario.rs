@@ -58,7 +58,7 @@ pub(super) fn yaml(server: &ServerCommand, file: &str, said: &Said) -> Result<St
 }
 
 /// Where graphs end: no key says it, so that the reader must, at larger batches.
-pub(super) fn captured(server: &ServerCommand) -> Option<Vec<String>> {
+fn captured(server: &ServerCommand) -> Option<Vec<String>> {
     let captured = server.graph_max_batch.filter(|_| server.graph != Some(false))?;
     let rows = server.drafting.as_ref().and_then(|drafting| drafting.draft_tokens).unwrap_or(1).max(1);
     // SGLang counts requests, vLLM rows.

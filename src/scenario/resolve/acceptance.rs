@@ -138,9 +138,12 @@ const BESIDE: [&str; 5] = ["acceptance", "imported", "cycles", "steps", "scenari
 pub fn check_acceptance_file(tree: &Node) -> Result<(), Diagnostics> {
     let mut found = Diagnostics::default();
     if tree.entry("acceptance").is_some() {
-        for (name, entry) in tree.map().into_iter().flatten().filter(|(name, _)| !BESIDE.contains(&name.as_str())) {
+        for (name, entry) in
+            tree.map().into_iter().flatten().filter(|(name, _)| !BESIDE.contains(&name.as_str()))
+        {
             let title = format!("unknown key `{name}`");
-            let fault = Diagnostic::error(Code::UnknownKey, title).at(&entry.key, "not a key of an acceptance file");
+            let fault =
+                Diagnostic::error(Code::UnknownKey, title).at(&entry.key, "not a key of an acceptance file");
             found.push(fault.note(format!("known keys: {}", BESIDE.join(", "))));
         }
     }
@@ -153,7 +156,9 @@ pub fn check_acceptance_file(tree: &Node) -> Result<(), Diagnostics> {
                 (None, 0) => "no acceptance is described".to_owned(),
                 _ => format!("an acceptance in several ways: `{}`", kinds.join("`, `")),
             };
-            found.push(Diagnostic::error(Code::ReferencedFile, title).at(&tree.place, "one is described here"));
+            found.push(
+                Diagnostic::error(Code::ReferencedFile, title).at(&tree.place, "one is described here"),
+            );
         }
     }
     found.into_result(())
