@@ -160,7 +160,7 @@ mod tests {
             ("apiKey: abcd", "apiKey: ****"),
             ("Authorization: Bearer abc.def", "Authorization: ****** *******"),
             ("curl https://me:pw@host/x", "curl https://*****@host/x"),
-            ("model: sk-abc123def", "model: *************"),
+            ("model: sk-abc123def", "model: ************"),
             ("x hf_AbCdEfGhIj y", "x ************* y"),
         ] {
             assert_eq!(masked(text), hidden);

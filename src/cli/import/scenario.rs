@@ -181,8 +181,7 @@ pub(super) fn box_of(gpu: &str, count: u32) -> Option<String> {
     }
     let known = gpu_preset(gpu)?;
     let short = ["-server", "-workstation", "-max-q", "-sxm", "-pcie"].iter();
-    let stems =
-        short.filter_map(|ending| known.name.strip_suffix(ending)).chain([known.name.as_str(), gpu]);
+    let stems = short.filter_map(|ending| known.name.strip_suffix(ending)).chain([known.name.as_str(), gpu]);
     stems
         .map(|stem| format!("{stem}-x{count}"))
         .find(|name| preset_entries().iter().any(|entry| entry.answers_to(name)))
