@@ -44,13 +44,37 @@ pub(super) fn yaml(server: &ServerCommand, file: &str, said: &Said) -> Result<St
         speculation(server, drafting, &model, execution, said, &mut out);
     }
     serving(server, &mut out);
-    if !server.not_modelled.is_empty() {
+    let captured = captured(server);
+    if !server.not_modelled.is_empty() || captured.is_some() {
         out.push_str("# Not modelled:\n");
+        for line in captured.iter().flatten() {
+            let _ = writeln!(out, "#   {line}");
+        }
         for flag in &server.not_modelled {
             let _ = writeln!(out, "#   {}", shown(flag));
         }
     }
     Ok(out)
+}
+
+/// Where graphs end: no key says it, so that the reader must, at larger batches.
+fn captured(server: &ServerCommand) -> Option<Vec<String>> {
+    let captured = server.graph_max_batch.filter(|_| server.graph != Some(false))?;
+    let rows = server.drafting.as_ref().and_then(|drafting| drafting.draft_tokens).unwrap_or(1).max(1);
+    // SGLang counts requests, vLLM rows.
+    let (what, batch) = if server.server == "vllm" {
+        (format!("CUDA graphs of up to {captured} rows, {rows} a request"), captured / rows)
+    } else {
+        (format!("--cuda-graph-max-bs {captured}"), captured)
+    };
+    let keys = match &server.drafting {
+        Some(_) => "baseline, draft_pass and verify",
+        None => "baseline",
+    };
+    Some(vec![
+        format!("{what}: from batch {} on passes run eagerly; there", batch + 1),
+        format!("  write `execution: eager` under {keys}"),
+    ])
 }
 
 /// Safe in a comment.
@@ -139,13 +163,7 @@ fn hardware(server: &ServerCommand, said: &Said, out: &mut String) -> Result<(),
         return Ok(());
     }
     let known = gpu_preset(gpu).ok_or_else(|| format!("--gpu {gpu}: neither a GPU preset nor a box"))?;
-    let short = ["-server", "-workstation", "-max-q", "-sxm", "-pcie"].iter();
-    let stems =
-        short.filter_map(|ending| known.name.strip_suffix(ending)).chain([known.name.as_str(), gpu.as_str()]);
-    let named = stems
-        .map(|stem| format!("{stem}-x{count}"))
-        .find(|name| preset_entries().iter().any(|entry| entry.answers_to(name)));
-    match named {
+    match box_of(gpu, count) {
         Some(name) => {
             let _ = writeln!(out, "hardware: {name}");
         }
@@ -154,6 +172,19 @@ fn hardware(server: &ServerCommand, said: &Said, out: &mut String) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// The box preset of so many of a GPU, or the box that is named itself.
+pub(super) fn box_of(gpu: &str, count: u32) -> Option<String> {
+    if preset_entries().iter().any(|entry| entry.answers_to(gpu)) {
+        return Some(gpu.to_owned());
+    }
+    let known = gpu_preset(gpu)?;
+    let short = ["-server", "-workstation", "-max-q", "-sxm", "-pcie"].iter();
+    let stems = short.filter_map(|ending| known.name.strip_suffix(ending)).chain([known.name.as_str(), gpu]);
+    stems
+        .map(|stem| format!("{stem}-x{count}"))
+        .find(|name| preset_entries().iter().any(|entry| entry.answers_to(name)))
 }
 
 fn parallel(server: &ServerCommand, out: &mut String) {

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::diagnostic::masked;
+
 /// One flag with the words behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Flag {
@@ -112,7 +114,8 @@ impl Flags {
         let shown = |flag: &Flag| {
             let secret = ["key", "token", "secret", "password"].iter().any(|word| flag.name.contains(word));
             let values = if secret { vec!["...".to_owned()] } else { flag.values.clone() };
-            std::iter::once(flag.name.clone()).chain(values).collect::<Vec<_>>().join(" ")
+            let line = std::iter::once(flag.name.clone()).chain(values).collect::<Vec<_>>().join(" ");
+            if secret { line } else { masked(&line).into_owned() }
         };
         self.flags.iter().filter(|flag| !flag.used).map(shown).collect()
     }
