@@ -10,7 +10,7 @@
 #     OUT        folder for the results [eight_gpus]
 #     GPUS       how many [as many as nvidia-smi lists]
 #     SPECPLAN   the program [specplan]
-#     PYTHON     the python with PyTorch [python3]
+#     PYTHON     the python with PyTorch [python3]; empty: no probe of it, and no reference
 #     HARDWARE   hardware preset of the reference's rows [h200-xN]
 #     FLAGS      more flags of every `specplan calibrate`, such as --synthetic gpus=8
 #     PLAN       not empty: print the plans as JSON and the commands of the reference, measure nothing
@@ -18,7 +18,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 specplan=${SPECPLAN:-specplan}
-python=${PYTHON:-python3}
+python=${PYTHON-python3}
 out=${OUT:-eight_gpus}
 plan=${PLAN:-}
 read -r -a flags <<< "${FLAGS:-}"
@@ -47,6 +47,11 @@ calibrate() {
     "$specplan" calibrate "$@" "${flags[@]}" --fresh --output "$out/$file"
 }
 
+probe=(--no-torch)
+if [[ -n $python ]]; then
+    probe=(--python "$python")
+fi
+
 # Two, four, eight ... and all.
 worlds() {
     local size
@@ -57,19 +62,19 @@ worlds() {
 }
 
 full() {
-    calibrate full.yaml --gpus "$gpus" --python "$python"
+    calibrate full.yaml --gpus "$gpus" "${probe[@]}"
 }
 
 launch_and_collectives() {
-    local size torch
-    for size in $(worlds); do
-        # PyTorch takes longer than all the rest; the whole box is what its passes run on.
-        torch=(--no-torch)
+    local size how
+    for size in $(worlds | sort -rn); do
+        # The run on all GPUs holds every world, and PyTorch as its passes run; the others repeat worlds with fewer GPUs visible.
+        how=(--quick --no-torch)
         if ((size == gpus)); then
-            torch=(--python "$python")
+            how=("${probe[@]}")
         fi
-        calibrate "worlds-$size.yaml" --gpus "$size" --only collectives,launch "${torch[@]}"
-        NCCL_P2P_DISABLE=1 calibrate "worlds-$size-shm.yaml" --gpus "$size" --only collectives,launch "${torch[@]}"
+        calibrate "worlds-$size.yaml" --gpus "$size" --only collectives,launch "${how[@]}"
+        NCCL_P2P_DISABLE=1 calibrate "worlds-$size-shm.yaml" --gpus "$size" --only collectives,launch "${how[@]}"
     done
 }
 
@@ -93,6 +98,10 @@ reference() {
 
 # 61 thin layers of hidden 7168 first: what is late is left out.
 both_references() {
+    if [[ -z $python ]]; then
+        echo "error: the reference needs a PYTHON with PyTorch" >&2
+        exit 2
+    fi
     reference reference full.yaml 270 --models thin61,dense,moe,unseen
     NCCL_P2P_DISABLE=1 reference reference-shm "worlds-$gpus-shm.yaml" 150 --models thin61,moe
 }

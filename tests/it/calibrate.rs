@@ -518,7 +518,7 @@ fn eight_gpus(bench: &Bench, call: &str, variables: &[(&str, &str)]) -> Output {
 fn three_calls_measure_eight_gpus_in_under_nine_minutes_each() {
     let bench = Bench::new("gpus=8");
     let plan = |call: &str, gpus: &str| {
-        let output = eight_gpus(&bench, call, &[("PLAN", "yes"), ("GPUS", gpus), ("FLAGS", "--no-torch")]);
+        let output = eight_gpus(&bench, call, &[("PLAN", "yes"), ("GPUS", gpus)]);
         assert!(output.status.success(), "{}", stderr(&output));
         stdout(&output)
     };
@@ -541,13 +541,15 @@ fn three_calls_measure_eight_gpus_in_under_nine_minutes_each() {
     assert!(reference.contains("--gpus 8 --hardware h200-x8") && reference.contains("thin61"), "{reference}");
     assert_eq!(plan("worlds", "3").matches("estimated_s").count(), 4, "worlds of two and three");
     assert_eq!(eight_gpus(&bench, "full", &[("GPUS", "1")]).status.code(), Some(2));
-    assert_eq!(eight_gpus(&bench, "", &[("GPUS", "8")]).status.code(), Some(2));
+    for (call, variables) in [("", ("GPUS", "8")), ("reference", ("PYTHON", ""))] {
+        assert_eq!(eight_gpus(&bench, call, &[("GPUS", "8"), variables]).status.code(), Some(2));
+    }
 }
 
 #[test]
 fn the_calls_for_eight_gpus_write_files_of_all_worlds() {
     let bench = Bench::new("");
-    let flags = [("GPUS", "8"), ("FLAGS", "--synthetic gpus=8 --no-torch --quiet")];
+    let flags = [("GPUS", "8"), ("FLAGS", "--synthetic gpus=8 --quiet"), ("PYTHON", "")];
     for call in ["full", "worlds"] {
         let output = eight_gpus(&bench, call, &flags);
         assert!(output.status.success(), "{call}: {}", stderr(&output));
