@@ -105,8 +105,8 @@ const FITTED: f64 = 0.15;
 /// and batch and context of latent attention are missed by 3 to 21 % (p90, `calibration/ACCURACY.md`) at twice the distance
 /// of a look-up; half of about the middle of that, for whole passes.
 const BETWEEN_ROWS: f64 = 0.05;
-/// The same for grouped-query attention, whose rows lie a factor of two to eight apart and step where the cache leaves L2:
-/// by GPU, half the mean of the two p90 along batch and context in `calibration/ACCURACY.md`.
+/// The same for grouped-query attention, whose contexts lie a factor of four apart and whose times step where the cache
+/// leaves L2: by GPU, half the mean of the two p90 along batch and context in `calibration/ACCURACY.md`.
 const BETWEEN_ATTENTION: [(&str, f64); 3] =
     [("rtx-pro-6000-server", 0.165), ("l40s", 0.292), ("h200-sxm", 0.057)];
 /// Of a GPU without public tables: the middle one of the three.
