@@ -129,12 +129,11 @@ impl Decode for LaunchTable {
 
 fn launch_row(row: &Row) -> Result<LaunchRow, TableError> {
     let time = row.microseconds(4)?;
-    let end = |column| match row.cell(column) {
-        "" => Ok(time),
-        _ => {
-            let further = (row.microseconds(column)? / time).powf(SPREAD_DEVIATIONS / TENTH);
-            Ok::<_, TableError>(time * further)
+    let end = |column| -> Result<Seconds, TableError> {
+        if row.cell(column).is_empty() {
+            return Ok(time);
         }
+        Ok(time * (row.microseconds(column)? / time).powf(SPREAD_DEVIATIONS / TENTH))
     };
     let mut value = Sourced::new(time, Source::Measured);
     if !(row.cell(5).is_empty() && row.cell(6).is_empty()) {

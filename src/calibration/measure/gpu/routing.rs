@@ -66,7 +66,7 @@ impl Routing {
 /// A step through the experts that meets each of them before any twice: near the golden section, which spreads best.
 fn stride(experts: u32) -> u32 {
     let golden = (f64::from(experts) * 0.618) as u32;
-    (golden.max(1)..).find(|step| divisor(*step, experts) == 1).unwrap_or(1)
+    (golden.max(1)..=experts + 1).find(|step| divisor(*step, experts) == 1).unwrap_or(1)
 }
 
 /// The greatest one of both.
