@@ -42,7 +42,7 @@ def rate(task, us):
         read = get("n") * get("k") * (0.5 + 2 / get("group"))
         work = 2 * get("n") * get("k") * get("rows")
     elif task["what"] == "moe":
-        distinct = get("experts") * (1 - (1 - get("per_token") / get("experts")) ** get("tokens"))
+        distinct = min(get("tokens") * get("per_token"), get("experts"))  # round robin
         one = 2 if get("weights") == "bf16" else 0.5 + 2 / int(get("weights").split("g")[1])
         read = distinct * 3 * get("hidden") * get("width") / get("shards") * one
     elif task["what"] == "attention":

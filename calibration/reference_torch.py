@@ -37,7 +37,10 @@ MODELS = {
     "dense": dict(hidden=4096, layers=32, heads=32, kv=8, width=8192, experts=0, top=0),
     "moe": dict(hidden=2048, layers=24, heads=32, kv=8, width=768, experts=64, top=8),
     "unseen": dict(hidden=5120, layers=20, heads=40, kv=8, width=10240, experts=0, top=0),
+    # As deep and wide as Kimi K2.5 and as many all-reduces, thin in between: for eight GPUs.
+    "thin61": dict(hidden=7168, layers=61, heads=64, kv=8, width=2048, experts=0, top=0),
 }
+USUAL = "dense,moe,unseen"
 VOCABULARY, HEAD_DIM = 32768, 128
 
 # batch, rows; a quick run takes the first ones of each
@@ -45,6 +48,7 @@ PASSES = {
     "dense": [(1, 1), (1, 4), (16, 1), (1, 2), (1, 3), (1, 8), (1, 16), (4, 1), (4, 4), (16, 4), (64, 1), (64, 4)],
     "moe": [(1, 1), (1, 4), (16, 1), (1, 2), (1, 3), (1, 8), (1, 16), (4, 1), (4, 4), (16, 4), (64, 1), (64, 4)],
     "unseen": [(1, 1), (1, 4), (16, 1), (1, 2), (1, 8), (4, 4), (16, 4), (64, 1)],
+    "thin61": [(1, 1), (1, 4), (1, 2), (1, 3)],
 }
 QUICK_PASSES = 3
 # batch, drafted tokens, acceptance of one drafted token
@@ -536,7 +540,7 @@ class Reference:
                 id=f"REF-allreduce-tp{self.group.ranks}-{size}-graph",
                 group="all-reduce graph",
                 level="V0",
-                model="dense.json",
+                model=f"{next(iter(self.args.models))}.json",
                 batch=1,
                 execution="graph",
                 quantity="allreduce_us",
@@ -548,7 +552,7 @@ class Reference:
     def run(self):
         if self.group.ranks > 1:
             self.allreduces()
-        for name, spec in MODELS.items():
+        for name, spec in self.args.models.items():
             if spec["heads"] % self.group.ranks or self.late(15):
                 self.skipped.append(name)
                 continue
@@ -605,7 +609,7 @@ def write(args, reference, versions, ranks):
     with open(os.path.join(args.out, "reference.json"), "w") as file:
         json.dump(raw, file, indent=None, separators=(",", ":"))
         file.write("\n")
-    for name, spec in MODELS.items():
+    for name, spec in args.models.items():
         for file_name, layers in ((f"{name}.json", spec["layers"]), (f"{name}-draft.json", 1)):
             with open(os.path.join(args.out, file_name), "w") as file:
                 json.dump(config_json(spec, layers), file, indent=2)
@@ -654,9 +658,14 @@ def main():
     parser.add_argument("--repeats", type=int, default=7, help="repeats of a block, at least 5 [7]")
     parser.add_argument("--cycles", type=int, default=60, help="cycles of a loop [60]")
     parser.add_argument("--quick", action="store_true", help="few cases")
+    parser.add_argument("--models", default=USUAL, help=f"which, comma-separated: {', '.join(MODELS)} [{USUAL}]")
     parser.add_argument("--share-gpu", action="store_true", help="test: all ranks on the first GPU")
     args = parser.parse_args()
     args.started = time.time()
+    names = args.models.split(",")
+    if unknown := [name for name in names if name not in MODELS]:
+        parser.error(f"--models takes {', '.join(MODELS)}, not {unknown[0]!r}")
+    args.models = {name: MODELS[name] for name in names}
     args.repeats = max(args.repeats, 5)
     try:
         import torch

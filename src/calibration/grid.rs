@@ -46,6 +46,14 @@ pub(super) struct Point {
     pub(super) extrapolated: bool,
 }
 
+impl Point {
+    /// Of a kernel like the measured one whose time is taken to be `factor` of it; another factor than 1 is a guess.
+    pub(super) fn scaled(self, factor: f64) -> Self {
+        let same = factor.total_cmp(&1.0).is_eq();
+        Self { time: self.time * factor, extrapolated: self.extrapolated || !same }
+    }
+}
+
 impl<const D: usize> Grid<D> {
     /// From knots sorted by position, without duplicates and not empty.
     pub(super) fn from_sorted(scales: [Scale; D], knots: &[([u32; D], Seconds)]) -> Self {

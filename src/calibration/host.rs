@@ -3,11 +3,8 @@
 use super::Calibration;
 use super::launch::LaunchWhat;
 use crate::runtime::{Runtime, RuntimeKind};
-use crate::sourced::{Source, Sourced, Spread};
+use crate::sourced::{SPREAD_DEVIATIONS, Source, Sourced, Spread};
 use crate::units::{Bytes, Seconds};
-
-/// Standard deviations between the 10th and the 90th percentile of a normal distribution.
-const P10_TO_P90: f64 = 2.0 * 1.281_551_565_544_600_4;
 
 impl Calibration {
     /// A runtime profile with what was measured on this box in place of its defaults; the rest stays as it is.
@@ -51,11 +48,11 @@ impl Calibration {
         runtime
     }
 
-    /// Standard deviation over mean of one host operation of a server, from the percentiles of its issue times (taken as
-    /// lognormal, the median over the operations); none where they were not measured.
+    /// Standard deviation over mean of one host operation of a server, from the ranges of its issue times (lognormal, the
+    /// median over the operations); none where they were not measured.
     pub fn host_jitter(&self, server: RuntimeKind) -> Option<f64> {
         let of = |range: Spread<Seconds>| {
-            let sigma = (range.high / range.low).ln() / P10_TO_P90;
+            let sigma = (range.high / range.low).ln() / (2.0 * SPREAD_DEVIATIONS);
             (sigma * sigma).exp_m1().sqrt()
         };
         let rows =

@@ -2,7 +2,8 @@
 //!
 //! Rows are told apart by server, by `what` and by `op`, and may stand at several sizes; between two sizes a straight
 //! line, below the first its time, beyond the last the slope of the last interval (never downwards), which counts as
-//! extrapolated. p10 and p90 become the range of the value.
+//! extrapolated. p10 and p90 become the range of the
+//! value, which ends at the 5th and the 95th percentile of a lognormal distribution through them.
 //!
 //! Host costs belong to the server that was measured: no other server's rows stand in. Costs of the driver and the GPU
 //! (graph node, graph launch, synchronise, read-back, small kernel) are looked up in the order of
@@ -11,9 +12,10 @@
 use super::block::{Column, Row, for_each_row, optional, required};
 use super::error::TableError;
 use super::lazy::Decode;
+use super::scatter::TENTH;
 use super::words::{Word, in_order_of_preference};
 use crate::runtime::RuntimeKind;
-use crate::sourced::{Source, Sourced};
+use crate::sourced::{SPREAD_DEVIATIONS, Source, Sourced};
 use crate::units::{Bytes, Seconds};
 
 const COLUMNS: &[Column] = &[
@@ -95,7 +97,7 @@ pub struct LaunchRow {
     pub op: String,
     /// Its size; zero where it has none.
     pub size: Bytes,
-    /// The median, with p10 and p90 as its range where they are known.
+    /// The median; where p10 and p90 are known, with the 5th and 95th percentile that follow from them.
     pub time: Sourced<Seconds>,
 }
 
@@ -127,9 +129,11 @@ impl Decode for LaunchTable {
 
 fn launch_row(row: &Row) -> Result<LaunchRow, TableError> {
     let time = row.microseconds(4)?;
-    let end = |column| match row.cell(column) {
-        "" => Ok(time),
-        _ => row.microseconds(column),
+    let end = |column| -> Result<Seconds, TableError> {
+        if row.cell(column).is_empty() {
+            return Ok(time);
+        }
+        Ok(time * (row.microseconds(column)? / time).powf(SPREAD_DEVIATIONS / TENTH))
     };
     let mut value = Sourced::new(time, Source::Measured);
     if !(row.cell(5).is_empty() && row.cell(6).is_empty()) {
@@ -248,7 +252,12 @@ mod tests {
         let table = LaunchTable::decode(TEXT).unwrap();
         let found = table.at(RuntimeKind::Pytorch, LaunchWhat::Issue, "gemm", Bytes::ZERO).unwrap();
         let range = found.spread.unwrap();
-        assert_eq!((range.low.us().round(), range.high.us().round()), (8.0, 12.0));
+        // 8, 9, 12: ends of nine in ten are 1.645 / 1.2816 as far away, in logarithms.
+        let end = |tenth: f64| 9.0 * (tenth / 9.0).powf(1.644_854 / 1.281_552);
+        assert!((range.low.us() - end(8.0)).abs() < 1e-5 && (range.high.us() - end(12.0)).abs() < 1e-5);
+        assert!(range.low.us() < 7.75 && range.high.us() > 13.0, "{range:?}");
+        let at = |score| found.at_score(score, Seconds::get, Seconds::new).value;
+        assert_eq!((at(-SPREAD_DEVIATIONS), at(SPREAD_DEVIATIONS)), (range.low, range.high));
         assert_eq!(found.source, Source::Measured);
         let bare = table.at(RuntimeKind::Cuda, LaunchWhat::Issue, "", Bytes::ZERO).unwrap();
         assert_eq!(bare.spread, None);

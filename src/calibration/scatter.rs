@@ -17,7 +17,7 @@ pub struct Scatter {
 }
 
 /// Standard deviations from the middle to the 10th and 90th percentile of a normal distribution.
-const TENTH: f64 = 1.281_551_565_545;
+pub(super) const TENTH: f64 = 1.281_551_565_545;
 
 /// Of a table's text; none where no row gives both percentiles.
 pub(super) fn scatter(text: &str) -> Option<Scatter> {

@@ -269,3 +269,30 @@ fn every_box_has_the_calibrations_of_its_card_as_default() {
         }
     }
 }
+
+#[test]
+fn rows_of_4_bit_integers_know_their_group() {
+    let file = "format: specplan-calibration/1\nbox: { gpu: h200, count: 1 }\n\
+        provenance: { source: a test, licence: none }\ntables:\n  gemm: |\n    \
+        server,weights,n,k,rows,median_us\n    cuda,int4-g32,512,512,1,45\n    cuda,int4-g128,512,512,1,41\n    \
+        vllm,int4,512,512,1,50\n  moe: |\n    \
+        server,weights,hidden,width,per_token,experts,shards,tokens,median_us\n    \
+        cuda,int4-g32,512,512,2,8,1,4,90\n";
+    let box1 = parse("mine", file, &|_| Err(io::ErrorKind::NotFound.into())).unwrap();
+    let of = |server, group| {
+        let found = box1.gemm(server, WeightFormat::Int4 { group }, 1, 512, 512).unwrap();
+        ((found.time.us() * 1e6).round() / 1e6, found.extrapolated)
+    };
+    assert_eq!([32, 128].map(|group| of(RuntimeKind::Cuda, group)), [(45.0, false), (41.0, false)]);
+    // 4.25 bits a weight, nearest stated group first; a source without groups answers for all.
+    assert_eq!(of(RuntimeKind::Cuda, 64), (42.5, true));
+    assert_eq!(of(RuntimeKind::Vllm, 32), (50.0, false));
+    let experts = |group| {
+        let weights = WeightFormat::Int4 { group };
+        box1.moe(RuntimeKind::Cuda, weights, 4, 512, 512, 2, 8, 1).unwrap()
+    };
+    close(experts(32).lookup.time.us(), 90.0, 1e-9);
+    close(experts(128).lookup.time.us(), 90.0 * 4.125 / 4.5, 1e-9);
+    // t tokens go round robin, and touch min(t·K, E) experts.
+    assert!((experts(32).distinct_assumed - 8.0).abs() < 1e-12);
+}

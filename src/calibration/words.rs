@@ -95,9 +95,10 @@ words!(RuntimeKind, "sglang, vllm, pytorch or cuda",
 
 words!(KvFormat, "bf16 or fp8", "bf16" => Self::Bf16, "fp8" => Self::Fp8);
 
-words!(WeightFormat, "bf16, fp8, fp8-block, int8, int4, mxfp4, nvfp4 or fp32",
+words!(WeightFormat, "bf16, fp8, fp8-block, int8, int4, int4-g32, int4-g128, mxfp4, nvfp4 or fp32",
     "bf16" => Self::Bf16, "fp8" => Self::Fp8, "fp8-block" => Self::Fp8Block, "int8" => Self::Int8,
-    "int4" => ANY_INT4, "mxfp4" => Self::Mxfp4, "nvfp4" => Self::Nvfp4, "fp32" => Self::Fp32);
+    "int4" => ANY_INT4, "int4-g32" => Self::Int4 { group: 32 }, "int4-g128" => Self::Int4 { group: 128 },
+    "mxfp4" => Self::Mxfp4, "nvfp4" => Self::Nvfp4, "fp32" => Self::Fp32);
 
 words!(CollectiveOp, "all-reduce, all-gather, reduce-scatter or all-to-all",
     "all-reduce" => Self::AllReduce, "all-gather" => Self::AllGather,
@@ -127,15 +128,24 @@ words!(Protocol, "LL, LL128 or Simple",
 words!(Source, "measured, fitted or assumed",
     "measured" => Self::Measured, "fitted" => Self::Fitted, "assumed" => Self::Assumed);
 
-/// The tables do not tell group sizes of 4 bit integers apart: their sources do not state them.
+/// 4-bit integers of a source that does not state how many weights share a scale: `int4`.
 const ANY_INT4: WeightFormat = WeightFormat::Int4 { group: 0 };
 
-/// The format as the tables key it.
-pub(super) const fn as_keyed(weights: WeightFormat) -> WeightFormat {
-    match weights {
-        WeightFormat::Int4 { .. } => ANY_INT4,
-        other => other,
-    }
+/// The formats whose rows answer for weights, best first, with the factor on their times: the format itself; 4-bit integers
+/// of no stated group, as they are; those of another group, by their bytes.
+pub(super) fn keys_of(weights: WeightFormat) -> impl Iterator<Item = (WeightFormat, f64)> {
+    let others = match weights {
+        WeightFormat::Int4 { .. } => {
+            &[ANY_INT4, WeightFormat::Int4 { group: 32 }, WeightFormat::Int4 { group: 128 }][..]
+        }
+        _ => &[],
+    };
+    let by_bytes = move |other: &WeightFormat| {
+        let stated = *other != ANY_INT4 && weights != ANY_INT4;
+        (*other, if stated { weights.bits() / other.bits() } else { 1.0 })
+    };
+    let others = others.iter().filter(move |other| **other != weights).map(by_bytes);
+    std::iter::once((weights, 1.0)).chain(others)
 }
 
 /// Whose rows to look at, in order: the server's own, then those of the servers, then of bare frameworks. Plain CUDA
@@ -147,5 +157,19 @@ pub(super) fn in_order_of_preference(server: RuntimeKind) -> [RuntimeKind; 4] {
         Vllm => [Vllm, Sglang, Pytorch, Cuda],
         Pytorch => [Pytorch, Vllm, Sglang, Cuda],
         Cuda => [Cuda, Pytorch, Vllm, Sglang],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_4_bit_integers_answer_for_one_another_by_their_bytes() {
+        let [of_32, of_64, of_128] = [32, 64, 128].map(|group| WeightFormat::Int4 { group });
+        let keys = |weights| keys_of(weights).collect::<Vec<_>>();
+        assert_eq!(keys(of_32), [(of_32, 1.0), (ANY_INT4, 1.0), (of_128, 4.5 / 4.125)]);
+        assert_eq!(keys(of_64)[1..], [(ANY_INT4, 1.0), (of_32, 4.25 / 4.5), (of_128, 4.25 / 4.125)]);
+        assert_eq!(keys(WeightFormat::Fp8), [(WeightFormat::Fp8, 1.0)]);
     }
 }

@@ -8,9 +8,9 @@
 //! | memory bandwidth | the GPU's achieved share, else ± 4 % | spread between best and median rows |
 //! | kernel floor | the GPU's, 3-5 µs by default | tables and a captured PyTorch layer |
 //! | expert overlap | ρ from 0.33 to 0.43, by pricing both | [`crate::forward::ExpertOverlap`] |
-//! | tables at one pass's sizes | ± 5 % | rows left out of the tables and predicted |
+//! | tables at one pass's sizes | ± 5 %; grouped-query attention ± 6 to 29 % by GPU | rows left out of the tables and predicted |
 //! | projections, attention, experts | scatter of their table's samples, where it says | p10 and p90 of the calibration |
-//! | NCCL, peer kernels | scatter of the table, else ± 10 %; fitted: 1.645 · `cv_error`, else ± 15 % | rows of one box in several servers; fits |
+//! | NCCL, peer kernels | scatter of the table, else ± 10 %; fitted: 1.645 · 1.4826 · `cv_error`, else ± 15 % | rows of one box in several servers; fits |
 //! | host | the runtime profile's | [`crate::runtime`] |
 
 use super::pass::{Bound, CollectiveTotal, PricedOp, PricedPass};
@@ -101,9 +101,21 @@ const KERNEL: f64 = 0.04;
 const COLLECTIVE: f64 = 0.10;
 /// Relative range of fitted and modelled collective times.
 const FITTED: f64 = 0.15;
-/// Relative range of table rows between measured sizes. Rows left out along rows and tokens are missed by 6 to 21 % (p90,
-/// `calibration/ACCURACY.md`) at twice the distance of a look-up; half of the middle of that, for whole passes.
+/// Relative range of table rows between measured sizes, grouped-query attention apart. Rows left out along rows, tokens,
+/// and batch and context of latent attention are missed by 3 to 21 % (p90, `calibration/ACCURACY.md`) at twice the distance
+/// of a look-up; half of about the middle of that, for whole passes.
 const BETWEEN_ROWS: f64 = 0.05;
+/// The same for grouped-query attention, whose contexts lie a factor of four apart and whose times step where the cache
+/// leaves L2: by GPU, half the mean of the two p90 along batch and context in `calibration/ACCURACY.md`.
+const BETWEEN_ATTENTION: [(&str, f64); 3] =
+    [("rtx-pro-6000-server", 0.165), ("l40s", 0.292), ("h200-sxm", 0.057)];
+/// Of a GPU without public tables: the middle one of the three.
+const BETWEEN_ATTENTION_ELSEWHERE: f64 = 0.165;
+/// A normal distribution's standard deviation over the median of its absolute values.
+const DEVIATION_OVER_MEDIAN: f64 = 1.482_602_218_505_602;
+
+/// The operation that the tables of grouped-query attention time.
+const GROUPED: &str = "attention";
 
 /// A pass that can be moved.
 #[derive(Debug, Clone)]
@@ -391,7 +403,7 @@ fn causes(op: &PricedOp, kind: PassKind, with: &Pricing) -> Causes {
             });
             let of_table = op.bound == Bound::Table;
             let scatter = of_table.then(|| table(op.part, with.calibration)).flatten();
-            let between = of_table.then(|| (tables_of(kind), Reach::around(BETWEEN_ROWS)));
+            let between = of_table.then(|| (tables_of(kind), Reach::around(between(op.label, &gpu.name))));
             [Some((Cause::Bandwidth, reach)), scatter, between, None]
         }
     }
@@ -404,6 +416,15 @@ const fn tables_of(kind: PassKind) -> Cause {
         PassKind::Verify => Cause::TablesVerify,
         PassKind::DraftStep | PassKind::DraftExtend => Cause::TablesDraft,
     }
+}
+
+/// How far a look-up between rows of a table may be off.
+fn between(label: &str, gpu: &str) -> f64 {
+    if label != GROUPED {
+        return BETWEEN_ROWS;
+    }
+    let known = BETWEEN_ATTENTION.iter().find(|(name, _)| *name == gpu);
+    known.map_or(BETWEEN_ATTENTION_ELSEWHERE, |(_, range)| *range)
 }
 
 /// What the overlap of experts does to an operation, which stands at the same place in every pass.
@@ -443,7 +464,9 @@ fn collective(op: &PricedOp, with: &Pricing) -> Option<(Cause, Reach)> {
                 && fit.of.family == Family::from(exchange.choice.backend)
                 && fit.of.transport == exchange.choice.transport
         });
-        let error = fit.and_then(|fit| fit.cv_error).map(|error| error * SPREAD_DEVIATIONS);
+        // `cv_error` is a median absolute error.
+        let deviation = fit.and_then(|fit| fit.cv_error).map(|error| error * DEVIATION_OVER_MEDIAN);
+        let error = deviation.map(|deviation| deviation * SPREAD_DEVIATIONS);
         Reach::around(error.unwrap_or(FITTED))
     };
     Some((cause, reach))

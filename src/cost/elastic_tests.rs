@@ -120,3 +120,43 @@ fn samples_of_a_table_give_its_kernels_a_cause_of_their_own() {
     let (low, _) = elastic.range(Cause::Nccl).expect("a range");
     assert!((low - 1.0 / 1.15).abs() < 1e-9, "{low}");
 }
+
+#[test]
+fn attention_between_rows_has_the_range_of_its_own_gpus_table() {
+    let accuracy = include_str!("../../calibration/ACCURACY.md");
+    let p90 = |gpu: &str, axis: &str| -> f64 {
+        let begin =
+            format!("| {} | attention | {axis} |", gpu.trim_end_matches("-server").trim_end_matches("-sxm"));
+        let line = accuracy.lines().find(|line| line.starts_with(&begin)).expect("a row");
+        let linear = line.split('|').nth(5).expect("a column");
+        let figure = linear.split(", ").nth(1).expect("two figures").trim().trim_end_matches(" %");
+        figure.parse::<f64>().expect("a number") / 100.0
+    };
+    for (gpu, range) in BETWEEN_ATTENTION {
+        let half = (p90(gpu, "batch") + p90(gpu, "context")) / 4.0;
+        assert!((half - range).abs() < 0.001, "{gpu}: {half} {range}");
+        let family = gpu.trim_end_matches("-server").trim_end_matches("-sxm");
+        assert!(hardware::preset(&format!("{family}-x8")).is_some_and(|box8| box8.gpu.name == gpu));
+        assert!((between("attention", gpu) - range).abs() < 1e-12);
+        assert!((between("mla_attention", gpu) - BETWEEN_ROWS).abs() < 1e-12);
+    }
+    let mut ranges = BETWEEN_ATTENTION.map(|(_, range)| range);
+    ranges.sort_by(f64::total_cmp);
+    assert!((between("attention", "another") - ranges[1]).abs() < 1e-12);
+}
+
+#[test]
+fn a_fit_that_misses_half_its_rows_by_a_tenth_has_a_deviation_of_a_seventh() {
+    let file = "format: specplan-calibration/1\nbox: { gpu: rtx-pro-6000, count: 8 }\n\
+        provenance: { source: made up, licence: none }\nfits:\n  \
+        - { of: { op: all-reduce, ranks: 8, family: nccl, transport: p2p }, form: alpha-beta, \
+        params: { alpha_us: 20, beta_us_per_kib: [0.1] }, range: { from_bytes: 8, to_bytes: 1000000000 }, \
+        cv_error: 0.1, source: fitted }\n";
+    let mut kimi = Box8::kimi();
+    kimi.calibration = calibration::parse("made-up", file, &|_| Ok(Vec::new())).expect("well formed");
+    let (priced, elastic) = kimi.pass(3, Execution::Graph);
+    let moved = elastic.at(&with(Cause::Nccl, SPREAD_DEVIATIONS)).allreduce.total / priced.allreduce.total;
+    // Half of a normal distribution lies within 0.6745 deviations.
+    let deviation = 0.1 / 0.674_49;
+    assert!((moved - (1.0 + 1.644_854 * deviation)).abs() < 1e-4, "{moved}");
+}

@@ -451,7 +451,15 @@ fn the_plan_and_the_summary_are_json_too() {
     let summary: serde_json::Value = serde_json::from_str(&stdout(&run)).expect("JSON");
     assert_eq!(summary["schema"], "specplan-calibrate-summary/1");
     assert_eq!(summary["synthetic"], true);
-    assert!(summary["all_reduce"][0]["busbw_gb_s"].as_f64().expect("a number") > 1.0);
+    let curves = summary["all_reduce"].as_array().expect("a list");
+    assert!(curves[0]["busbw_gb_s"].as_f64().expect("a number") > 1.0);
+    let graphs = curves.iter().take_while(|curve| curve["mode"] == "graph").count();
+    assert!(graphs > 0 && curves[graphs..].iter().all(|curve| curve["mode"] != "graph"), "{curves:?}");
+    assert!(curves.iter().all(|curve| curve["issue_bound"] == (curve["mode"] == "stream")), "{curves:?}");
+    let text = stdout(&bench.ends("--quick --only launch,collectives --fresh", 0));
+    for line in text.lines().filter(|line| line.contains(" nccl ")) {
+        assert_eq!(line.contains("bound by issue"), line.contains(" stream "), "{line}");
+    }
 }
 
 #[test]
@@ -464,7 +472,7 @@ fn a_scenario_names_the_shapes() {
     let text = bench.text();
     // A row of Kimi K2.5 is 7168 numbers of two bytes; its experts are int4, 384 of 2048, over 8 GPUs.
     assert!(text.contains("all-reduce,8,nccl,graph,p2p,,,,14336,"), "{}", &text[..3000]);
-    assert!(text.contains("cuda,int4,7168,2048,8,384,8,1,"));
+    assert!(text.contains("cuda,int4-g32,7168,2048,8,384,8,1,"));
     assert!(text.contains("kernel,cuda,,bf16,8,1,1,"));
     assert!(text.contains("command: \"specplan calibrate --gpus all --quick --scenario FILE\""));
     let observed = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/observed-only.yaml");
@@ -487,5 +495,77 @@ fn flags_are_checked_with_a_sentence() {
         ),
     ] {
         assert_eq!(stderr(&bench.ends(arguments, 2)), said);
+    }
+}
+
+/// `calibration/eight_gpus.sh`, with made-up times.
+fn eight_gpus(bench: &Bench, call: &str, variables: &[(&str, &str)]) -> Output {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/eight_gpus.sh");
+    let mut command = bench.command("");
+    let mut script_command = Command::new("bash");
+    script_command.arg(script).arg(call).current_dir(bench.folder.path()).stdin(Stdio::null());
+    for (name, value) in command.env("SPECPLAN", env!("CARGO_BIN_EXE_specplan")).get_envs() {
+        match value {
+            Some(value) => script_command.env(name, value),
+            None => script_command.env_remove(name),
+        };
+    }
+    script_command.env("OUT", "results").envs(variables.iter().copied());
+    script_command.output().expect("bash starts")
+}
+
+#[test]
+fn three_calls_measure_eight_gpus_in_under_nine_minutes_each() {
+    let bench = Bench::new("gpus=8");
+    let plan = |call: &str, gpus: &str| {
+        let output = eight_gpus(&bench, call, &[("PLAN", "yes"), ("GPUS", gpus)]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    // What the script of PyTorch may take on the whole box: 75 s, once in `full`, twice in `worlds`.
+    for (call, probes, plans) in [("full", 1.0, 1), ("worlds", 2.0, 6)] {
+        let printed = plan(call, "8");
+        let plans_made = serde_json::Deserializer::from_str(&printed).into_iter::<serde_json::Value>();
+        let seconds: Vec<f64> =
+            plans_made.map(|plan| plan.expect("JSON")["estimated_s"].as_f64().expect("a number")).collect();
+        assert_eq!(seconds.len(), plans, "{call}");
+        let whole = seconds.iter().sum::<f64>() + probes * 75.0;
+        assert!(whole < 540.0, "{call}: {whole}");
+    }
+    let reference = plan("reference", "8");
+    let limits = reference.split("--limit ").skip(1).map(|rest| {
+        rest.split_whitespace().next().and_then(|word| word.parse::<f64>().ok()).expect("a number")
+    });
+    // Beside the limits: two starts, and the cases that are running when a limit is reached.
+    assert!(limits.sum::<f64>() + 120.0 <= 540.0, "{reference}");
+    assert!(reference.contains("--gpus 8 --hardware h200-x8") && reference.contains("thin61"), "{reference}");
+    assert_eq!(plan("worlds", "3").matches("estimated_s").count(), 4, "worlds of two and three");
+    assert_eq!(eight_gpus(&bench, "full", &[("GPUS", "1")]).status.code(), Some(2));
+    for (call, variables) in [("", ("GPUS", "8")), ("reference", ("PYTHON", ""))] {
+        assert_eq!(eight_gpus(&bench, call, &[("GPUS", "8"), variables]).status.code(), Some(2));
+    }
+}
+
+#[test]
+fn the_calls_for_eight_gpus_write_files_of_all_worlds() {
+    let bench = Bench::new("");
+    let flags = [("GPUS", "8"), ("FLAGS", "--synthetic gpus=8 --quiet"), ("PYTHON", "")];
+    for call in ["full", "worlds"] {
+        let output = eight_gpus(&bench, call, &flags);
+        assert!(output.status.success(), "{call}: {}", stderr(&output));
+    }
+    for (name, worlds, transport) in [
+        ("full", &[2, 4, 8][..], "p2p"),
+        ("worlds-8", &[2, 4, 8], "p2p"),
+        ("worlds-8-shm", &[2, 4, 8], "shm"),
+        // The made-up box shows all of its GPUs whatever is asked for.
+        ("worlds-4", &[2, 4, 8], "p2p"),
+        ("worlds-2-shm", &[2, 4, 8], "shm"),
+    ] {
+        let text = std::fs::read_to_string(bench.path(&format!("results/{name}.yaml"))).expect(name);
+        for ranks in [2, 4, 8] {
+            let row = format!("all-reduce,{ranks},nccl,graph,{transport},");
+            assert_eq!(text.contains(&row), worlds.contains(&ranks), "{name}: {row}");
+        }
     }
 }

@@ -192,7 +192,9 @@ fn rows_over_what_was_observed_are_those_of_run() {
 
 #[test]
 fn axes_that_go_together_make_one_dimension() {
-    let zipped = ["workload.batch=1,4,16 & speculation.steps=5,3,1 & speculation.verify.time=20 ms..40 ms:3"];
+    // At 30 ms the verdict hangs on ranges, which a sweep takes as independent and `run` by their causes.
+    let zipped =
+        ["workload.batch=1,4,16 & speculation.steps=5,3,1 & speculation.verify.time=20 ms,28 ms,40 ms"];
     assert_eq!(compare(REFERENCE, &zipped, &[], &[]), 3);
     let out = answered(&[REFERENCE, "-q", "-f", "csv", "--vary", zipped[0], "--vary", "runtime=sglang,vllm"]);
     let rows: Vec<&str> = out.lines().collect();
@@ -200,7 +202,7 @@ fn axes_that_go_together_make_one_dimension() {
     assert!(
         rows[0].starts_with("workload.batch,speculation.steps,speculation.verify.time_ms,runtime,verdict")
     );
-    assert!(rows[3].starts_with("4,3,30,sglang,"), "{}", rows[3]);
+    assert!(rows[3].starts_with("4,3,28,sglang,"), "{}", rows[3]);
 }
 
 /// Where what baseline and verify share decides, and where independent ranges would say something else.

@@ -9,7 +9,7 @@ use crate::calibration::grid::{Grid, Point, Scale};
 use crate::calibration::kernels::shapes::Shapes;
 use crate::calibration::keyed::{Entry, Keyed};
 use crate::calibration::lazy::Decode;
-use crate::calibration::words::as_keyed;
+use crate::calibration::words::keys_of;
 use crate::model::WeightFormat;
 use crate::runtime::RuntimeKind;
 
@@ -74,11 +74,15 @@ impl GemmTable {
         weights: WeightFormat,
         [rows, n, k]: [u32; 3],
     ) -> Option<Point> {
-        let key = (server, as_keyed(weights));
-        if forms_a_grid(server) {
-            return Some(self.grids.get(&key)?.at([f64::from(n), f64::from(k), f64::from(rows)]));
-        }
-        let (_, shapes) = self.shapes.iter().find(|(of, _)| *of == key)?;
-        Some(shapes.at([rows, n, k]))
+        keys_of(weights).find_map(|(weights, factor)| {
+            let key = (server, weights);
+            let point = if forms_a_grid(server) {
+                self.grids.get(&key)?.at([f64::from(n), f64::from(k), f64::from(rows)])
+            } else {
+                let (_, shapes) = self.shapes.iter().find(|(of, _)| *of == key)?;
+                shapes.at([rows, n, k])
+            };
+            Some(point.scaled(factor))
+        })
     }
 }

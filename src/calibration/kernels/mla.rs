@@ -10,7 +10,7 @@ use crate::calibration::grid::{Point, Scale};
 use crate::calibration::kernels::attention::{Queries, rows_of};
 use crate::calibration::keyed::{Entry, Keyed};
 use crate::calibration::lazy::Decode;
-use crate::calibration::words::{Word, as_keyed};
+use crate::calibration::words::{Word, keys_of};
 use crate::model::{KvFormat, WeightFormat};
 use crate::runtime::RuntimeKind;
 
@@ -84,7 +84,11 @@ impl MlaTable {
         heads: u32,
         queries: Queries,
     ) -> Option<(Point, bool)> {
-        let grid = self.0.get(&(what, server, weights.map(as_keyed), kv))?;
+        let of = |weights| self.0.get(&(what, server, weights, kv));
+        let grid = match weights {
+            None => of(None),
+            Some(weights) => keys_of(weights).find_map(|(weights, _)| of(Some(weights))),
+        }?;
         let ([rows, batch], as_such) = queries.along(grid.first_axis());
         Some((grid.at([rows, f64::from(heads), batch, f64::from(queries.context)]), as_such))
     }

@@ -9,7 +9,7 @@ use crate::calibration::error::TableError;
 use crate::calibration::grid::{Point, Scale};
 use crate::calibration::keyed::{Entry, Keyed};
 use crate::calibration::lazy::Decode;
-use crate::calibration::words::as_keyed;
+use crate::calibration::words::keys_of;
 use crate::model::WeightFormat;
 use crate::runtime::RuntimeKind;
 
@@ -61,8 +61,9 @@ impl MoeTable {
         shape: Shape,
         [shards, tokens]: [u32; 2],
     ) -> Option<Point> {
-        let weights = as_keyed(weights);
-        let grid = self.0.get(&(server, weights, shape))?;
-        Some(grid.at([f64::from(shards), f64::from(tokens)]))
+        keys_of(weights).find_map(|(weights, factor)| {
+            let grid = self.0.get(&(server, weights, shape))?;
+            Some(grid.at([f64::from(shards), f64::from(tokens)]).scaled(factor))
+        })
     }
 }

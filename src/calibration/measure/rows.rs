@@ -89,7 +89,11 @@ fn cells(record: &Record) -> Option<(&'static str, String)> {
         Task::Gemm { weights, n, k, rows } => {
             ("gemm", format!("cuda,{},{n},{k},{rows}", table_word(*weights)))
         }
-        Task::Dequant { bits, n, k, rows, .. } => ("gemm", format!("cuda,int{bits},{n},{k},{rows}")),
+        Task::Dequant { group, n, k, rows, .. } => {
+            let weights = u16::try_from(*group)
+                .map_or(WeightFormat::Int4 { group: 0 }, |group| WeightFormat::Int4 { group });
+            ("gemm", format!("cuda,{},{n},{k},{rows}", table_word(weights)))
+        }
         Task::Moe { weights, hidden, width, per_token, experts, shards, tokens } => {
             let weights = table_word(*weights);
             ("moe", format!("cuda,{weights},{hidden},{width},{per_token},{experts},{shards},{tokens}"))
@@ -127,10 +131,10 @@ fn collective_cells(record: &Record, task: &CollectiveTask) -> String {
     )
 }
 
-/// The tables do not tell group sizes of 4 bit integers apart.
+/// Other groups of 4-bit integers than those that the tables have a word for are not stated.
 fn table_word(weights: WeightFormat) -> String {
     match weights {
-        WeightFormat::Int4 { .. } => "int4".to_owned(),
+        WeightFormat::Int4 { group } if !matches!(group, 32 | 128) => "int4".to_owned(),
         other => super::task::word_of_weights(other),
     }
 }

@@ -29,7 +29,7 @@ pub struct Summary {
     pub checked: usize,
     /// Costs of launching and how they vary.
     pub launch: Vec<LaunchSummary>,
-    /// All-reduce per implementation and mode.
+    /// All-reduce per implementation and mode, graphs first.
     pub all_reduce: Vec<CollectiveSummary>,
     /// Best streaming read \[GB/s\]; none: not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,6 +77,9 @@ pub struct CollectiveSummary {
     pub smallest_bytes: f64,
     /// Its time \[µs\].
     pub latency_us: f64,
+    /// Whether that is the host's time to issue a call rather than the collective's: small messages back to back in a
+    /// stream end before the next one is issued, and vary from run to run as the host does.
+    pub issue_bound: bool,
     /// Largest message \[B\].
     pub largest_bytes: f64,
     /// Its bus bandwidth, 2(n-1)/n · bytes / time (as nccl-tests defines it) \[GB/s\].
@@ -154,10 +157,13 @@ fn all_reduce(records: &[Record]) -> Vec<CollectiveSummary> {
             transport: word(&transport),
             smallest_bytes: smallest,
             latency_us: three(latency),
+            issue_bound: mode == Mode::Stream,
             largest_bytes: largest,
             busbw_gb_s: three(2.0 * (n - 1.0) / n * largest / time * 1e-3),
         });
     }
+    // Graphs first: their times are the GPUs' alone.
+    found.sort_by_key(|curve| curve.mode != word(&Mode::Graph));
     found
 }
 
@@ -238,7 +244,11 @@ pub fn text(summary: &Summary) -> String {
         let _ = writeln!(text, "\n  {:<32}{:>20}{:>24}", "all-reduce", "latency", "bus bandwidth");
         for curve in &summary.all_reduce {
             let name = format!("{}x {} {} {}", curve.ranks, curve.family, curve.mode, curve.transport);
-            let latency = format!("{} µs at {}", curve.latency_us, size(curve.smallest_bytes as u64));
+            let latency = if curve.issue_bound {
+                "bound by issue".to_owned()
+            } else {
+                format!("{} µs at {}", curve.latency_us, size(curve.smallest_bytes as u64))
+            };
             let busbw = format!("{} GB/s at {}", curve.busbw_gb_s, size(curve.largest_bytes as u64));
             let _ = writeln!(text, "  {name:<32}{latency:>20}{busbw:>24}");
         }

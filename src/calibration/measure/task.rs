@@ -65,7 +65,8 @@ pub enum Task {
         /// Rows of the activation.
         rows: u32,
     },
-    /// Routed experts of one layer, balanced router: both projections. Sample: device time of one layer.
+    /// Routed experts of one layer, both projections; tokens go round robin and touch min(`tokens` · `per_token`, `experts`)
+    /// of them. Sample: device time of one layer.
     Moe {
         /// Storage of the experts.
         #[serde(with = "weights_word")]
@@ -154,8 +155,8 @@ pub struct CollectiveTask {
     pub ranks: u32,
     /// `nccl`, `one-shot` or `two-shot`.
     pub family: Family,
-    /// How it is issued: `stream` back to back; `graph` captured once, replayed; `eager` one call, synchronised, the
-    /// larger of host and device time.
+    /// How it is issued: `stream` back to back; `graph` captured once, replayed; `eager` call by
+    /// call without a graph, on the host's clock from one synchronisation to the next: the larger of issue and device time.
     pub mode: Mode,
     /// How the bytes travel, as the parent expects of this child's environment.
     pub transport: Transport,

@@ -154,6 +154,23 @@ mod tests {
     }
 
     #[test]
+    fn experts_read_what_their_tokens_touch_in_turn() {
+        let moe = |tokens| Task::Moe {
+            weights: crate::model::WeightFormat::Bf16,
+            hidden: 2048,
+            width: 768,
+            per_token: 8,
+            experts: 128,
+            shards: 2,
+            tokens,
+        };
+        let one = 3.0 * 2048.0 * 384.0 * 2.0;
+        for (tokens, touched) in [(1, 8.0), (8, 64.0), (16, 128.0), (64, 128.0)] {
+            assert_eq!(demand(&moe(tokens)).map(|(_, bytes, _)| bytes), Some(touched * one));
+        }
+    }
+
+    #[test]
     fn bytes_alone_make_a_bandwidth() {
         let points: Vec<Point> =
             (1..=6).map(|size| (f64::from(size) * 1e8, 0.0, 4.0 + f64::from(size) * 25.0)).collect();

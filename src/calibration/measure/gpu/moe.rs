@@ -59,7 +59,7 @@ impl Shape {
 /// Weights of one layer: of gate and up, of down; each with scales.
 struct Weights([Buffer; 4]);
 
-/// Draws that the runs go through, on the device.
+/// One turn of the tokens over the experts, on the device.
 struct Draw {
     buffers: [Buffer; 3],
     groups: u32,
@@ -161,7 +161,7 @@ fn mix_of(pair: u32) -> f32 {
     (1 + pair % 3) as f32 / 4.0
 }
 
-/// Times a layer; draws and layers rotate.
+/// Times a layer; turns and layers rotate.
 pub(super) fn measure(
     gpu: &Gpu,
     checked: &mut Checked,
@@ -170,14 +170,15 @@ pub(super) fn measure(
 ) -> Result<Measured, Failure> {
     const DRAWS: u32 = 16;
     let shape = *shape;
-    let draws: Vec<Routing> =
-        (0..DRAWS).map(|seed| Routing::draw(shape.tokens, shape.per_token, shape.experts, seed)).collect();
+    let draws: Vec<Routing> = (0..DRAWS)
+        .map(|turn| Routing::balanced(shape.tokens, shape.per_token, shape.experts, turn))
+        .collect();
     let most = draws.iter().map(Routing::most).max().unwrap_or(1);
-    let mean = draws.iter().map(|draw| draw.experts.len() as f64).sum::<f64>() / f64::from(DRAWS);
-    let layer = Layer::new(gpu, shape, most, mean.round() as u32)?;
+    let distinct = draws[0].experts.len() as u32;
+    let layer = Layer::new(gpu, shape, most, distinct)?;
     let names = format!("moe {} {}", layer.up.name(), layer.down.name());
     let check = checked.once(&names, || test(gpu, shape.packed, most))?;
-    let rotation = Rotation::over((mean * shape.expert_bytes() as f64) as u64, gpu.l2);
+    let rotation = Rotation::over(u64::from(distinct) * shape.expert_bytes(), gpu.l2);
     let whole = u64::from(shape.experts) * shape.expert_bytes();
     let room = gpu.context.memory()?.0 / 2 / whole.max(1);
     let layers = u64::from(rotation.copies).min(4).min(room.max(1)) as u32;
@@ -189,8 +190,7 @@ pub(super) fn measure(
     let samples = chain_samples(gpu, asked, rotation, |copy| {
         layer.run(gpu, &weights[(copy % layers) as usize], &draws[(copy / layers % DRAWS) as usize])
     })?;
-    let note =
-        format!("balanced random router, {mean:.1} distinct experts a run, {layers} layers in rotation");
+    let note = format!("round robin over {distinct} distinct experts a run, {layers} layers in rotation");
     Ok(measured(samples, check, vec![note]))
 }
 
@@ -208,9 +208,14 @@ fn random_layer(gpu: &Gpu, shape: Shape, seed: u32) -> Result<Weights, Failure> 
     ]))
 }
 
-/// Against the host: experts of 128 x 192 with up to `most` tokens each.
+/// Tokens of the check, of which each expert of three gets some two thirds: enough for the kernel that `most` rows take.
+fn tokens_checked(most: u32) -> u32 {
+    if most <= 8 { 6 } else { most.next_power_of_two().min(64) / 8 * 9 }
+}
+
+/// Against the host: experts of 128 x 192 with as many tokens each as the kernel for `most` takes.
 pub(super) fn test(gpu: &Gpu, packed: Packed, most: u32) -> Result<Check, Failure> {
-    let tokens = if most <= 8 { 6 } else { most.min(70) + 9 };
+    let tokens = tokens_checked(most);
     let packed = if packed == Packed::Bf16 { packed } else { Packed::Int4 { group: 64 } };
     let shape = Shape { packed, hidden: 192, width: 128, per_token: 2, experts: 3, tokens };
     let (h, w) = (192, 128);
@@ -267,4 +272,18 @@ fn experts(packed: Packed, (n, k): (usize, usize), seed: u32) -> ([Vec<u32>; 2],
         }
     }
     ([weights, scales], values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_that_is_timed_is_the_one_that_is_checked() {
+        let name = |most| Product::new(Packed::Bf16, (256, 192), (3, most), 100, 132).unwrap().name();
+        for most in 1..=64 {
+            let checked = Routing::draw(tokens_checked(most), 2, 3, 5).most();
+            assert_eq!(name(checked), name(most), "{most}: {checked}");
+        }
+    }
 }

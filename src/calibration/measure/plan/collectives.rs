@@ -1,8 +1,9 @@
 //! Collectives: which sizes, modes and world sizes.
 //!
 //! Sizes are those of the scenario's rows (a row of an all-reduce is 2·hidden bytes) and powers of two around them. Graph
-//! rows are chains as a pass issues them, with a projection before each call; stream rows are back to back; eager rows are
-//! one call each. The three differ, which is why all are measured.
+//! rows of all-reduces, NCCL's and the own ones', are chains as a pass issues them, with a projection before each call;
+//! stream rows are back to back; eager rows are back to back too, on the host's clock. They differ, which is why all are
+//! measured.
 
 use std::collections::BTreeSet;
 
@@ -91,7 +92,7 @@ impl Planner<'_> {
             for (family, most) in [(Family::OneShot, MOST_ONE_SHOT), (Family::TwoShot, MOST_TWO_SHOT)] {
                 for bytes in self.reduced_sizes().into_iter().filter(|bytes| *bytes <= most) {
                     let base = self.collective(CollectiveOp::AllReduce, ranks, transport, bytes, Mode::Graph);
-                    tasks.push(Task::Collective(CollectiveTask { family, between_gemms: None, ..base }));
+                    tasks.push(Task::Collective(CollectiveTask { family, ..base }));
                 }
             }
         }
@@ -126,8 +127,9 @@ impl Planner<'_> {
         bytes: u64,
         mode: Mode,
     ) -> CollectiveTask {
-        let between_gemms =
-            (mode == Mode::Graph && op == CollectiveOp::AllReduce).then(|| self.between(bytes));
+        let cublas = !self.found.missing.iter().any(|library| library == "cublas");
+        let in_a_pass = mode == Mode::Graph && op == CollectiveOp::AllReduce && cublas;
+        let between_gemms = in_a_pass.then(|| self.between(ranks, bytes));
         CollectiveTask {
             op,
             ranks,
@@ -135,17 +137,17 @@ impl Planner<'_> {
             mode,
             transport,
             bytes,
-            chain: chain(bytes, mode),
+            chain: chain(bytes),
             between_gemms,
         }
     }
 
     /// The output projection of a layer of the scenario's width, split over the ranks, with as many rows as make the
     /// message.
-    fn between(&self, bytes: u64) -> GemmShape {
+    fn between(&self, ranks: u32, bytes: u64) -> GemmShape {
         let hidden = self.wish.shapes.as_ref().map_or(GENERAL_HIDDEN, |s| s.hidden.max(1));
         let rows = (bytes / (2 * u64::from(hidden))).clamp(1, MOST_ROWS) as u32;
-        GemmShape { n: hidden.min(WIDEST), k: (hidden / self.gpus()).max(64), rows }
+        GemmShape { n: hidden.min(WIDEST), k: (hidden / ranks.max(1)).max(64), rows }
     }
 
     fn reduced_sizes(&self) -> BTreeSet<u64> {
@@ -172,11 +174,10 @@ impl Planner<'_> {
 }
 
 /// Calls in one sample: enough to forget the ends, few enough for large messages.
-fn chain(bytes: u64, mode: Mode) -> u32 {
-    match (mode, bytes) {
-        (Mode::Eager, _) => 1,
-        (_, 0..0x10_0000) => 20,
-        (_, 0x10_0000..0x100_0000) => 10,
+fn chain(bytes: u64) -> u32 {
+    match bytes {
+        0..0x10_0000 => 20,
+        0x10_0000..0x100_0000 => 10,
         _ => 4,
     }
 }

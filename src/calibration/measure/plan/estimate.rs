@@ -28,7 +28,7 @@ pub(super) fn repeats(task: &Task, depth: Depth) -> u32 {
     let (quick, full) = match task {
         Task::Launch { kind: LaunchKind::Issue | LaunchKind::IssueCollective } => (500, 2000),
         Task::Launch { .. } => (100, 300),
-        Task::Collective(c) if c.mode == Mode::Eager => (30, 60),
+        Task::Collective(c) if c.mode == Mode::Eager => (15, 30),
         Task::Collective(_) | Task::Small { .. } | Task::Link { .. } => (10, 20),
         _ => (7, 11),
     };
