@@ -6,6 +6,8 @@ use crate::runtime::{Runtime, RuntimeKind};
 use crate::sourced::{Source, Sourced, Spread};
 use crate::units::{Bytes, Seconds};
 
+/// `op` of the `issue` row of a whole layer; its range is the drift of the host, not the jitter of an operation.
+const WHOLE_LAYER: &str = "layer";
 /// Standard deviations between the 10th and the 90th percentile of a normal distribution.
 const P10_TO_P90: f64 = 2.0 * 1.281_551_565_544_600_4;
 
@@ -58,8 +60,9 @@ impl Calibration {
             let sigma = (range.high / range.low).ln() / P10_TO_P90;
             (sigma * sigma).exp_m1().sqrt()
         };
-        let rows =
-            self.launch_rows().iter().filter(|row| row.server == server && row.what == LaunchWhat::Issue);
+        let rows = self.launch_rows().iter().filter(|row| {
+            row.server == server && row.what == LaunchWhat::Issue && row.op != WHOLE_LAYER
+        });
         let mut found: Vec<f64> = rows.filter_map(|row| row.time.spread.map(of)).collect();
         found.sort_by(f64::total_cmp);
         found.get(found.len() / 2).copied()
