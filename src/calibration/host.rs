@@ -8,6 +8,8 @@ use crate::units::{Bytes, Seconds};
 
 /// `op` of the `issue` row of a whole layer; its range is the drift of the host, not the jitter of an operation.
 const WHOLE_LAYER: &str = "layer";
+/// `op` of the `issue-collective` row of an all-reduce while a graph with one is alive.
+const BESIDE_GRAPHS: &str = "all-reduce-beside-graphs";
 /// Standard deviations between the 10th and the 90th percentile of a normal distribution.
 const P10_TO_P90: f64 = 2.0 * 1.281_551_565_544_600_4;
 
@@ -53,6 +55,19 @@ impl Calibration {
         runtime
     }
 
+    /// The same for passes that are issued operation by operation while graphs with collectives are alive, as a verify pass
+    /// beside a drafter's graphs: NCCL orders the calls after the graphs, and each costs the host more (row
+    /// `issue-collective`, `all-reduce-beside-graphs`).
+    #[must_use]
+    pub fn beside_graphs(&self, mut runtime: Runtime) -> Runtime {
+        if let Some(issue) =
+            self.launch(runtime.kind, LaunchWhat::IssueCollective, BESIDE_GRAPHS, Bytes::ZERO)
+        {
+            runtime.issue_collective = issue;
+        }
+        runtime
+    }
+
     /// Standard deviation over mean of one host operation of a server, from the percentiles of its issue times (taken as
     /// lognormal, the median over the operations); none where they were not measured.
     pub fn host_jitter(&self, server: RuntimeKind) -> Option<f64> {
@@ -60,9 +75,10 @@ impl Calibration {
             let sigma = (range.high / range.low).ln() / P10_TO_P90;
             (sigma * sigma).exp_m1().sqrt()
         };
-        let rows = self.launch_rows().iter().filter(|row| {
-            row.server == server && row.what == LaunchWhat::Issue && row.op != WHOLE_LAYER
-        });
+        let rows = self
+            .launch_rows()
+            .iter()
+            .filter(|row| row.server == server && row.what == LaunchWhat::Issue && row.op != WHOLE_LAYER);
         let mut found: Vec<f64> = rows.filter_map(|row| row.time.spread.map(of)).collect();
         found.sort_by(f64::total_cmp);
         found.get(found.len() / 2).copied()
@@ -78,7 +94,9 @@ mod tests {
         let yaml = "format: specplan-calibration/1\nbox: { gpu: h200, count: 1 }\n\
             provenance: { source: a test, licence: none }\ntables:\n  launch: |\n    \
             server,what,op,median_us,p10_us,p90_us\n    pytorch,issue,,6,5,8\n    \
-            pytorch,issue-collective,all-reduce,31,,\n    cuda,graph-launch,,4,,\n    cuda,read-back,,18,,\n";
+            pytorch,issue-collective,all-reduce,31,,\n    \
+            pytorch,issue-collective,all-reduce-loop,25,,\n    \
+            pytorch,issue-collective,all-reduce-beside-graphs,47,,\n    pytorch,issue,layer,400,300,900\n    cuda,graph-launch,,4,,\n    cuda,read-back,,18,,\n";
         parse("mine", yaml, &|_| Err(std::io::ErrorKind::NotFound.into())).unwrap()
     }
 
@@ -92,7 +110,9 @@ mod tests {
         assert_eq!(us(runtime.graph_launch), (4.0, Source::Measured));
         assert_eq!(us(runtime.host_per_step), (18.0, Source::Measured));
         assert_eq!(us(runtime.host_per_cycle), (0.0, Source::Measured));
+        assert_eq!(us(measured().beside_graphs(runtime).issue_collective), (47.0, Source::Measured));
         assert_eq!(none().measured_host(plain.clone()), plain);
+        assert_eq!(none().beside_graphs(plain.clone()), plain);
     }
 
     #[test]
