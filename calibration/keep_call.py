@@ -122,7 +122,8 @@ def main():
         again = source / f"{name}-again.yaml"
         if again.exists():
             differences = repeats(source / f"{name}.yaml", again)
-            repeated.append(f"{statistics.median(differences):.1f} % ({len(differences)} rows, {'P2P' if call == 'p2p' else 'host memory'})")
+            words_of = "P2P" if call == "p2p" else "host memory"
+            repeated.append(f"{statistics.median(differences):.1f} % ({len(differences)} rows, {words_of})")
     text = table(by_call)
     if repeated:
         text += "\n\nCollectives calibrated again at the end of the same call differ by " + " and ".join(repeated)

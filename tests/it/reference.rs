@@ -109,7 +109,6 @@ fn two_gpus_meet_the_goals_but_those_that_are_named() {
             let (median, worst) = goal(name, number("repeat"));
             let (found, found_worst) =
                 (number("median").expect("a number"), number("worst").expect("a number"));
-            println!("{folder}: {name}: {found:.1} % of {median:.1} %, worst {found_worst:.1} %");
             if found > median || found_worst > worst {
                 missed.push((folder, name.to_owned()));
             }
