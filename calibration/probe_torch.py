@@ -21,8 +21,12 @@ the caches of the multiprocessors and its launch behind its twin's; amid others,
 longer. So a whole layer is timed too, as a pass issues it, and what it takes beyond its operations is the row `graph-node`,
 `amid`: a share of an operation, at the bytes of the hidden state. Host times are taken operation by operation in the order
 of a layer and scaled so that they add up to a layer without a clock between; blocks of both are spread over the whole run,
-since hosts change their speed within seconds. No name of the host or its user is
-written.
+since hosts change their speed within seconds. `issue` of `layer` is such a layer, its p10 and p90 those of the blocks: how
+far an eager figure of this host moves. With several ranks all issue these blocks at once, without and with the two all-reduces
+of a layer: half the difference, on the slower rank of each repeat, is `issue-collective` of `all-reduce`, and the same while a
+CUDA graph that holds an all-reduce is alive, as beside a drafter's graphs, that of `all-reduce-beside-graphs`;
+`all-reduce-loop` is a call in a loop of nothing else. Before collectives are timed, matrix products bring the clocks up. No
+name of the host or its user is written.
 """
 
 import json
@@ -50,6 +54,8 @@ LAYER_TOKENS = [(1, 1), (1, 4), (16, 1), (16, 4), (64, 4)]  # requests, rows of 
 LAYER_CONTEXT = 1024
 ISSUE_LAYERS = 12  # of one block, the first quarter to warm up
 ISSUE_PASSES = 3
+LAYER_ALLREDUCES = 2  # each before a residual_add
+WARM_SECONDS = 0.1
 
 
 def quantile(values, q):
@@ -90,13 +96,15 @@ class Printer:
 
 
 class Probe:
-    def __init__(self, torch, rank, ranks, shapes, started):
+    def __init__(self, torch, rank, ranks, shapes, started, store=None):
         self.torch, self.F = torch, torch.nn.functional
         self.rank, self.ranks, self.shapes, self.started = rank, ranks, shapes, started
         self.limit = float(shapes.get("limit_s", 60))
         self.printer = Printer(rank > 0)
         self.l2 = torch.cuda.get_device_properties(0).L2_cache_size or 64 << 20
-        self.issued, self.whole, self.alone = {}, {}, {}
+        self.issued, self.whole, self.repeats, self.alone = {}, {}, {}, {}
+        self.in_situ = {"all-reduce": [], "all-reduce-beside-graphs": []}
+        self.store, self.turn = store, 0
         free, _ = torch.cuda.mem_get_info()
         numbers = int(min(6e9, 0.45 * free)) // 2
         self.pool = torch.empty(numbers, dtype=torch.bfloat16, device="cuda")
@@ -116,11 +124,14 @@ class Probe:
                 run(number)
         return graph
 
-    def replays(self, graph, count):
+    def replays(self, graph, count, lead=None):
+        """Device times of a graph; `lead` is enqueued before each."""
         torch, times = self.torch, []
         for _ in range(count + 2):
             start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             torch.cuda.synchronize()
+            if lead:
+                lead()
             start.record()
             graph.replay()
             end.record()
@@ -393,34 +404,104 @@ class Probe:
         around = [(label, run) for label, _, run in self.small_operations(m, 2) if label not in inside]
         return self.layer(m, 1, 2), [*around, ("", lambda _: one.add_(1))]
 
-    def issue_block(self):
-        """One block of host times: each operation by itself, then layers without a clock between."""
-        torch = self.torch
-
-        def clocked(operations, keep):
-            for label, run in operations:
-                start = time.perf_counter_ns()
-                run(0)
-                end = time.perf_counter_ns()
-                if keep:
-                    self.issued.setdefault(label, []).append((end - start) / 1000)
-
-        with torch.no_grad():
-            for number, (layer, around) in enumerate(self.operations * ISSUE_PASSES):
-                torch.cuda.synchronize()
-                for turn in range(ISSUE_LAYERS):
-                    clocked(layer, turn >= ISSUE_LAYERS // 4)
-                torch.cuda.synchronize()
-                for turn in range(ISSUE_LAYERS):
-                    start = time.perf_counter_ns()
-                    for _, run in layer:
+    def prepare(self, models):
+        """The layers whose issue is timed; of several ranks those that every rank can run."""
+        made = []
+        for m in models:
+            try:
+                with self.torch.no_grad():
+                    operations = self.host_operations(m)
+                    for _, run in operations[0]:
                         run(0)
-                    if turn >= ISSUE_LAYERS // 4:
-                        whole = self.whole.setdefault(number % len(self.operations), [])
-                        whole.append((time.perf_counter_ns() - start) / 1000)
-                for turn in range(2):
-                    clocked(around, turn)
-            torch.cuda.synchronize()
+                made.append(operations)
+            except (RuntimeError, ValueError, TypeError) as error:
+                made.append(None)
+                self.printer.fail(dict(what="launch", kind="issue", model=m), str(error).splitlines()[0][:120])
+        fine = [float(operations is not None) for operations in made]
+        if self.ranks > 1:
+            fine = self.over_ranks(fine, self.torch.distributed.ReduceOp.MIN)
+        self.operations = [operations for operations, good in zip(made, fine) if good]
+        self.layer_bytes = [2 * 2 * m["hidden"] for m, good in zip(models, fine) if good]
+
+    def issue_block(self):
+        """One block of host times: each operation by itself, then layers without a clock between; all ranks at once."""
+        self.announce("block")
+        with self.torch.no_grad():
+            repeats = [self.issue_repeat(number) for _ in range(ISSUE_PASSES) for number in range(len(self.operations))]
+            if self.ranks > 1:
+                self.in_situ_of(repeats, self.beside_graphs())
+            else:
+                for number, layers, _ in repeats:
+                    self.whole.setdefault(number, []).extend(layers)
+                    self.repeats.setdefault(number, []).append(sum(layers) / len(layers))
+            self.torch.cuda.synchronize()
+
+    def issue_repeat(self, number):
+        """Host times of a layer, without and with its all-reduces."""
+        layer, around = self.operations[number]
+        self.meet()
+        for turn in range(ISSUE_LAYERS):
+            self.clocked(layer, turn >= ISSUE_LAYERS // 4)
+        bare = self.layers(layer)
+        reduced = self.layers(layer, reduce=True) if self.ranks > 1 else []
+        for turn in range(2):
+            self.clocked(around, turn)
+        return number, bare, reduced
+
+    def clocked(self, operations, keep):
+        for label, run in operations:
+            start = time.perf_counter_ns()
+            run(0)
+            end = time.perf_counter_ns()
+            if keep:
+                self.issued.setdefault(label, []).append((end - start) / 1000)
+
+    def layers(self, layer, reduce=False):
+        """Host times of whole layers; a sum over ranks is that of what the operation before left."""
+        self.meet()
+        samples, out = [], None
+        all_reduce = self.torch.distributed.all_reduce if reduce else None
+        for turn in range(ISSUE_LAYERS):
+            start = time.perf_counter_ns()
+            for label, run in layer:
+                if reduce and label == "residual_add":
+                    all_reduce(out)
+                out = run(0)
+            if turn >= ISSUE_LAYERS // 4:
+                samples.append((time.perf_counter_ns() - start) / 1000)
+        return samples
+
+    # NCCL orders what is issued after what a live graph of the same communicator may be doing: such calls cost more.
+    def beside_graphs(self):
+        x = self.torch.zeros(8, dtype=self.torch.bfloat16, device="cuda")
+        graph = self.graph(lambda _: self.torch.distributed.all_reduce(x), 1)
+        graph.replay()
+        both = []
+        for _ in range(ISSUE_PASSES):
+            for number, (layer, _) in enumerate(self.operations):
+                both.append((number, self.layers(layer), self.layers(layer, reduce=True)))
+        self.torch.cuda.synchronize()
+        del graph
+        return both
+
+    def in_situ_of(self, repeats, beside):
+        """Keeps what an all-reduce adds to a layer, of each repeat on the rank that is slower with it."""
+
+        def mean(values):
+            return sum(values) / len(values)
+
+        for op, pairs in (("all-reduce", repeats), ("all-reduce-beside-graphs", beside)):
+            if not pairs:
+                continue
+            own = self.torch.tensor([[mean(bare), mean(reduced)] for _, bare, reduced in pairs], device="cuda").double()
+            every = self.torch.empty(self.ranks, *own.shape, dtype=own.dtype, device="cuda")
+            self.torch.distributed.all_gather_into_tensor(every.view(-1), own.contiguous().view(-1))
+            for (number, *_), rows in zip(pairs, every.transpose(0, 1).tolist()):
+                bare, reduced = max(rows, key=lambda row: row[1])
+                self.in_situ[op].append(max((reduced - bare) / LAYER_ALLREDUCES, 0.01))
+                if op == "all-reduce":
+                    self.whole.setdefault(number, []).append(bare)
+                    self.repeats.setdefault(number, []).append(bare)
 
     def issue_rows(self):
         """Operations of a layer, those of the first models first, scaled to what the layer takes."""
@@ -436,6 +517,13 @@ class Probe:
         for label, samples in self.issued.items():
             key = dict(server="pytorch", what="issue", op=label)
             self.printer.row("launch", key, [factor.get(label, usual) * sample for sample in samples])
+        for number, repeats in self.repeats.items():
+            key = dict(server="pytorch", what="issue", op="layer", size_bytes=self.layer_bytes[number])
+            if self.printer.new("launch", key):
+                self.printer.row("launch", key, repeats)
+        for op, samples in self.in_situ.items():
+            if samples:
+                self.printer.row("launch", dict(server="pytorch", what="issue-collective", op=op), samples)
 
     def launches(self):
         """Graph node, graph launch, synchronise, read-back."""
@@ -478,20 +566,52 @@ class Probe:
 
     # --- several GPUs -----------------------------------------------------------------------------------------------
 
+    def announce(self, word):
+        """Rank 0 tells the others what comes next."""
+        if self.ranks > 1 and self.rank == 0:
+            self.store.set(f"turn-{self.turn}", word)
+            self.turn += 1
+
+    def follow(self):
+        """What the other ranks do: blocks of host times when rank 0 says so."""
+        while self.store.get(f"turn-{self.turn}") == b"block":
+            self.turn += 1
+            self.issue_block()
+
+    def over_ranks(self, values, op):
+        t = self.torch.tensor(values, dtype=self.torch.float64, device="cuda")
+        self.torch.distributed.all_reduce(t, op=op)
+        return t.tolist()
+
+    def meet(self):
+        """All ranks come together, their GPUs idle."""
+        if self.ranks > 1:
+            self.over_ranks([0.0], self.torch.distributed.ReduceOp.MAX)
+        self.torch.cuda.synchronize()
+
+    def warm(self):
+        """Matrix products until the clocks are up: an idle GPU, and what it exchanges, is slower than one in a pass."""
+        until = time.perf_counter() + WARM_SECONDS
+        while time.perf_counter() < until:
+            for _ in range(8):
+                self.lead()
+            self.torch.cuda.synchronize()
+
+    def lead(self):
+        """Some 0.2 ms of work: what is enqueued behind it starts on a busy GPU."""
+        if not hasattr(self, "square"):
+            self.square = self.torch.zeros(2, 4096, 4096, dtype=self.torch.bfloat16, device="cuda")
+        self.torch.mm(self.square[0], self.square[0], out=self.square[1])
+
     def collectives(self, transport):
         torch, dist = self.torch, self.torch.distributed
 
-        def over_ranks(values, op):
-            t = torch.tensor(values, dtype=torch.float64, device="cuda")
-            dist.all_reduce(t, op=op)
-            return t.tolist()
-
         def slowest(values):
-            return over_ranks(values, dist.ReduceOp.MAX)
+            return self.over_ranks(values, dist.ReduceOp.MAX)
 
         # A rank that starts early waits for the others within the collective: the last one's time is the collective's.
         def last_arrived(values):
-            return over_ranks(values, dist.ReduceOp.MIN)
+            return self.over_ranks(values, dist.ReduceOp.MIN)
 
         issue = []
         for size in self.shapes.get("collective_bytes", COLLECTIVE_BYTES):
@@ -505,7 +625,7 @@ class Probe:
             ):
                 for _ in range(3):
                     call()
-                torch.cuda.synchronize()
+                self.warm()
                 dist.barrier()
                 key = dict(op=op, ranks=self.ranks, family="nccl", transport=transport, server="pytorch", bytes=size)
                 eager = []
@@ -522,11 +642,12 @@ class Probe:
                 self.printer.row("collectives", {**key, "mode": "eager"}, slowest(eager))
                 dist.barrier()
                 short, long = self.graph(lambda _: call(), 10), self.graph(lambda _: call(), 40)
-                start = quantile(last_arrived(self.replays(short, 20)), 0.5)
-                graph = [(whole - start) / 30 for whole in last_arrived(self.replays(long, 20))]
+                self.warm()
+                start = quantile(last_arrived(self.replays(short, 30, self.lead)), 0.5)
+                graph = [(whole - start) / 30 for whole in last_arrived(self.replays(long, 30, self.lead))]
                 self.printer.row("collectives", {**key, "mode": "graph"}, [max(s, 0.01) for s in graph])
                 del short, long
-        self.printer.row("launch", dict(server="pytorch", what="issue-collective", op="all-reduce"), issue)
+        self.printer.row("launch", dict(server="pytorch", what="issue-collective", op="all-reduce-loop"), issue)
 
     # --- the plan ---------------------------------------------------------------------------------------------------
 
@@ -546,22 +667,15 @@ class Probe:
         n = m["tensor"]
         return m["head_dim"], m["heads"] // n, max(m["kv_heads"] // n, 1)
 
-    def run(self):
+    def models(self):
+        tensor = int(self.shapes.get("tensor", self.ranks))
+        return [{**DEFAULT_MODEL, **m, "tensor": tensor} for m in self.shapes.get("models") or DEFAULT_MODELS]
+
+    def run(self, models):
         shapes, tensor = self.shapes, int(self.shapes.get("tensor", self.ranks))
-        models = [{**DEFAULT_MODEL, **m, "tensor": tensor} for m in shapes.get("models") or DEFAULT_MODELS]
         tokens = shapes.get("tokens", TOKENS)
         self.skipped = False
         self.launches()
-        self.operations = []
-        for m in models:
-            try:
-                with self.torch.no_grad():
-                    operations = self.host_operations(m)
-                    for _, run in operations[0]:
-                        run(0)
-                self.operations.append(operations)
-            except (RuntimeError, ValueError, TypeError) as error:
-                self.printer.fail(dict(what="launch", kind="issue", model=m), str(error).splitlines()[0][:120])
         self.issue_block()
         for m in models:
             for count in tokens:
@@ -578,6 +692,8 @@ class Probe:
             self.task(task)
         if shapes.get("grid", not shapes.get("models")):
             self.grid(models[0], tokens)
+        self.issue_block()
+        self.announce("end")
         self.issue_rows()
 
     def grid(self, m, tokens):
@@ -627,7 +743,7 @@ def transport_of(torch, ranks):
     return "nvlink" if re.search(r"\bNV\d+\b", topology) else "p2p"
 
 
-def worker(rank, ranks, shapes, started, port):
+def worker(rank, ranks, shapes, started, port, store_port):
     if shapes.get("share_gpu"):
         # NCCL takes ranks with other host identities for other hosts, and their GPU for another one: a test of the script.
         os.environ["NCCL_HOSTID"] = f"rank{rank}"
@@ -640,12 +756,17 @@ def worker(rank, ranks, shapes, started, port):
         device = torch.device("cuda", 0 if shapes.get("share_gpu") else rank)
         torch.distributed.init_process_group("nccl", rank=rank, world_size=ranks, device_id=device)
         torch.distributed.all_reduce(torch.zeros(1, device="cuda"))
-    probe = Probe(torch, rank, ranks, shapes, started)
+    store = torch.distributed.TCPStore("127.0.0.1", store_port, ranks, rank == 0) if ranks > 1 else None
+    probe = Probe(torch, rank, ranks, shapes, started, store)
     if ranks > 1:
         transport = shapes.get("transport") or ("shm" if shapes.get("share_gpu") else transport_of(torch, ranks))
         probe.collectives(transport)
+    models = probe.models()
+    probe.prepare(models)
+    if rank > 0:
+        probe.follow()
     if rank == 0:
-        probe.run()
+        probe.run(models)
         version = torch.cuda.nccl.version() if ranks > 1 else ()
         versions = dict(
             torch=torch.__version__.split("+")[0],
@@ -685,12 +806,13 @@ def main():
         raise SystemExit("no GPU is visible to PyTorch")
     ranks = int(shapes.get("gpus", torch.cuda.device_count()))
     if ranks == 1:
-        worker(0, 1, shapes, started, 0)
+        worker(0, 1, shapes, started, 0, 0)
         return
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    torch.multiprocessing.spawn(worker, (ranks, shapes, started, port), nprocs=ranks)
+    with socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 0))
+        other.bind(("127.0.0.1", 0))
+        ports = one.getsockname()[1], other.getsockname()[1]
+    torch.multiprocessing.spawn(worker, (ranks, shapes, started, *ports), nprocs=ranks)
 
 
 if __name__ == "__main__":

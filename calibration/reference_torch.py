@@ -15,9 +15,11 @@ what `runtime: pytorch` stands for. Writes into the folder --out:
 
 Times are GPU events; a figure is the median of the repeats, for several ranks that of the slowest. Eager passes are
 timed in two blocks, one at the start and one at the end of a model's turn: their difference is the repeat-to-repeat
-difference. Everything is synthetic: random weights and tokens, experts by a script in which a row shares 38 % of
-its experts with the row before it, as production mixtures do. Rows of a verify pass see the whole window: a mask of a
-few columns costs no time. No name of the host or its user is written.
+difference. All-reduces in graphs have two blocks too, before and after the first model's passes, each with the clocks
+brought up by matrix products. Everything is synthetic: random weights and tokens, experts by a script in which a row
+keeps each expert of the row before it with probability 0.38, specplan's own assumption about production mixtures, and
+draws the others afresh, also from those that it dropped: with 8 of 64 experts, neighbours share 43.4 %. Rows of a verify
+pass see the whole window: a mask of a few columns costs no time. No name of the host or its user is written.
 """
 
 import argparse
@@ -30,7 +32,7 @@ import socket
 import sys
 import time
 
-HIT = 0.38  # share of experts that neighbouring rows of a request have in common
+HIT = 0.38  # probability that a row keeps an expert of the row before it; specplan assumes the same figure
 CONTEXT = 2048
 
 MODELS = {
@@ -54,6 +56,7 @@ QUICK_PASSES = 3
 # batch, drafted tokens, acceptance of one drafted token
 LOOPS = [(1, 2, 0.5), (1, 4, 0.8), (16, 3, 0.7)]
 ALLREDUCE_BYTES = [4096, 16384, 65536, 262144, 1048576]
+WARM_SECONDS = 0.15
 
 
 def config_json(spec, layers):
@@ -316,12 +319,14 @@ class Captured:
         self.graph.replay()
 
 
-def timed(torch, group, run, repeats, of=None):
-    """GPU time of each repeat in ms, of the slowest rank, or as `of` picks among the ranks."""
+def timed(torch, group, run, repeats, of=None, lead=None):
+    """GPU time of each repeat in ms, of the slowest rank, or as `of` picks among the ranks; `lead` goes before each."""
     samples = []
     for _ in range(repeats):
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         group.barrier()
+        if lead:
+            lead()
         start.record()
         run()
         end.record()
@@ -334,6 +339,7 @@ class Reference:
     def __init__(self, torch, group, args, started):
         self.torch, self.group, self.args, self.started = torch, group, args, started
         self.rows, self.samples, self.skipped = [], [], []
+        self.reduced = {}
 
     def late(self, need):
         """Whether less than `need` seconds are left; the ranks agree."""
@@ -522,8 +528,23 @@ class Reference:
             samples.append(1000 * (time.perf_counter() - start))
         return self.group.slowest(samples), gained / self.args.cycles
 
+    def warmed(self):
+        """Brings the clocks up with matrix products; returns some 0.2 ms of them to go before what is timed."""
+        torch = self.torch
+        square = torch.zeros(2, 4096, 4096, dtype=torch.bfloat16, device="cuda")
+
+        def product():
+            torch.mm(square[0], square[0], out=square[1])
+
+        until = time.perf_counter() + WARM_SECONDS
+        while time.perf_counter() < until:
+            for _ in range(8):
+                product()
+            torch.cuda.synchronize()
+        return product
+
     def allreduces(self):
-        """V0: one all-reduce in a graph, from a chain of 100, on the rank that starts last: the other one waits."""
+        """A block of V0: one all-reduce in a graph, from a chain of 100, on the rank that starts last: the other one waits."""
         torch, chain = self.torch, 100
         for size in ALLREDUCE_BYTES:
             x = torch.zeros(size // 2, dtype=torch.bfloat16, device="cuda")
@@ -533,9 +554,17 @@ class Reference:
                     self.group.all_reduce(x)
 
             captured = Captured(torch, self.group, run, x)
-            times = timed(torch, self.group, captured.replay, 15, self.group.last_arrived)
-            samples = [1000 * ms / chain for ms in times[3:]]
+            times = timed(torch, self.group, captured.replay, 25, self.group.last_arrived, self.warmed())
+            samples = [1000 * ms / chain for ms in times[5:]]
             self.note(allreduce_bytes=size, us=samples)
+            self.reduced.setdefault(size, []).append(samples)
+
+    def allreduce_rows(self):
+        """Their rows, before all others; what two blocks differ by is the repeat."""
+        rows, self.rows = self.rows, []
+        for size, blocks in self.reduced.items():
+            samples = [us for block in blocks for us in block]
+            repeat = 100 * abs(median(blocks[0]) / median(blocks[1]) - 1) if len(blocks) > 1 else ""
             self.row(
                 id=f"REF-allreduce-tp{self.group.ranks}-{size}-graph",
                 group="all-reduce graph",
@@ -547,7 +576,9 @@ class Reference:
                 bytes=size,
                 measured=median(samples),
                 n=len(samples),
+                repeat_percent=repeat,
             )
+        self.rows += rows
 
     def run(self):
         if self.group.ranks > 1:
@@ -562,10 +593,13 @@ class Reference:
                 self.skipped.append(f"{name}: this PyTorch has no grouped_mm")
                 continue
             self.passes(name, model, cases)
+            if self.group.ranks > 1 and len(next(iter(self.reduced.values()))) == 1:
+                self.allreduces()
             if name != "unseen":
                 self.loops(name, spec, model)
             del model
             self.torch.cuda.empty_cache()
+        self.allreduce_rows()
 
     def loops(self, name, spec, model):
         draft = Model(self.torch, spec, 1, self.group, 2, 64 * 17)

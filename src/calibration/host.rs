@@ -6,6 +6,11 @@ use crate::runtime::{Runtime, RuntimeKind};
 use crate::sourced::{SPREAD_DEVIATIONS, Source, Sourced, Spread};
 use crate::units::{Bytes, Seconds};
 
+/// `op` of the `issue` row of a whole layer; its range is the drift of the host, not the jitter of an operation.
+const WHOLE_LAYER: &str = "layer";
+/// `op` of the `issue-collective` row of an all-reduce while a graph with one is alive.
+const BESIDE_GRAPHS: &str = "all-reduce-beside-graphs";
+
 impl Calibration {
     /// A runtime profile with what was measured on this box in place of its defaults; the rest stays as it is.
     ///
@@ -48,6 +53,19 @@ impl Calibration {
         runtime
     }
 
+    /// The same for passes that are issued operation by operation while graphs with collectives are alive, as a verify pass
+    /// beside a drafter's graphs: NCCL orders the calls after the graphs, and each costs the host more (row
+    /// `issue-collective`, `all-reduce-beside-graphs`).
+    #[must_use]
+    pub fn beside_graphs(&self, mut runtime: Runtime) -> Runtime {
+        if let Some(issue) =
+            self.launch(runtime.kind, LaunchWhat::IssueCollective, BESIDE_GRAPHS, Bytes::ZERO)
+        {
+            runtime.issue_collective = issue;
+        }
+        runtime
+    }
+
     /// Standard deviation over mean of one host operation of a server, from the ranges of its issue times (lognormal, the
     /// median over the operations); none where they were not measured.
     pub fn host_jitter(&self, server: RuntimeKind) -> Option<f64> {
@@ -55,8 +73,10 @@ impl Calibration {
             let sigma = (range.high / range.low).ln() / (2.0 * SPREAD_DEVIATIONS);
             (sigma * sigma).exp_m1().sqrt()
         };
-        let rows =
-            self.launch_rows().iter().filter(|row| row.server == server && row.what == LaunchWhat::Issue);
+        let rows = self
+            .launch_rows()
+            .iter()
+            .filter(|row| row.server == server && row.what == LaunchWhat::Issue && row.op != WHOLE_LAYER);
         let mut found: Vec<f64> = rows.filter_map(|row| row.time.spread.map(of)).collect();
         found.sort_by(f64::total_cmp);
         found.get(found.len() / 2).copied()
@@ -72,7 +92,9 @@ mod tests {
         let yaml = "format: specplan-calibration/1\nbox: { gpu: h200, count: 1 }\n\
             provenance: { source: a test, licence: none }\ntables:\n  launch: |\n    \
             server,what,op,median_us,p10_us,p90_us\n    pytorch,issue,,6,5,8\n    \
-            pytorch,issue-collective,all-reduce,31,,\n    cuda,graph-launch,,4,,\n    cuda,read-back,,18,,\n";
+            pytorch,issue-collective,all-reduce,31,,\n    \
+            pytorch,issue-collective,all-reduce-loop,25,,\n    \
+            pytorch,issue-collective,all-reduce-beside-graphs,47,,\n    pytorch,issue,layer,400,300,900\n    cuda,graph-launch,,4,,\n    cuda,read-back,,18,,\n";
         parse("mine", yaml, &|_| Err(std::io::ErrorKind::NotFound.into())).unwrap()
     }
 
@@ -86,7 +108,9 @@ mod tests {
         assert_eq!(us(runtime.graph_launch), (4.0, Source::Measured));
         assert_eq!(us(runtime.host_per_step), (18.0, Source::Measured));
         assert_eq!(us(runtime.host_per_cycle), (0.0, Source::Measured));
+        assert_eq!(us(measured().beside_graphs(runtime).issue_collective), (47.0, Source::Measured));
         assert_eq!(none().measured_host(plain.clone()), plain);
+        assert_eq!(none().beside_graphs(plain.clone()), plain);
     }
 
     #[test]

@@ -54,6 +54,9 @@ presets! {
     "h100-x8": "8x H100 SXM over NVLink: all-reduce fitted to a few figures (aiconfigurator-core 0.12.0)",
     "h200-x1": "one H200: kernels (aiconfigurator-core 0.12.0)",
     "h200-x2-shm": "2x H200 through host memory: all-reduce measured for specplan; kernels as h200-x1",
+    "h200-x2-p2p": "2x H200 SXM over NVLink: all of `specplan calibrate`, PyTorch 2.11 too; other kernels as h200-x1",
+    "h200-x2-shm-calibrated": "2x H200 SXM through host memory: collectives, launch costs and PyTorch by \
+        `specplan calibrate`; other kernels as h200-x1",
     "h200-x8": "8x H200 SXM over NVLink: all-reduce fitted to figures of 8x H100; kernels as h200-x1",
 }
 

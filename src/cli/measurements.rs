@@ -1,6 +1,7 @@
 //! Tables of measurements: rows of a CSV file, each with all that a prediction needs.
 
 mod given;
+mod hosts;
 mod predict;
 mod setup;
 

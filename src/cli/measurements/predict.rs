@@ -2,6 +2,7 @@
 
 use super::Measurement;
 use super::given::Given;
+use super::hosts::Hosts;
 use super::setup::Machine;
 use crate::analytic::Parts;
 use crate::cost::{self, PricedPass, Pricing};
@@ -21,7 +22,7 @@ impl Measurement {
         let needed = self.needed()?;
         let setup = self.setup(machine)?;
         let given = Given::parse(self.given.as_deref().unwrap_or_default())?;
-        let predicted = self.predicted(&setup, &given)?;
+        let (predicted, hosts) = self.predicted(&setup, &given)?;
         let calibrated = setup.calibration.facts.is_some();
         let mut inputs = if calibrated {
             format!("tables of {}", setup.calibration.name)
@@ -30,6 +31,10 @@ impl Measurement {
         };
         if self.accept_length.is_some() {
             inputs.push_str(", accept length");
+        }
+        if let Some(hosts) = hosts {
+            inputs.push_str(", ");
+            inputs.push_str(&hosts.words());
         }
         if given.any() {
             inputs.push_str(", given ");
@@ -54,19 +59,29 @@ impl Measurement {
         })
     }
 
-    fn predicted(&self, setup: &ModelledSetup, given: &Given) -> Result<f64, String> {
+    /// The prediction, and the simulation it comes from where hosts race.
+    fn predicted(&self, setup: &ModelledSetup, given: &Given) -> Result<(f64, Option<Hosts>), String> {
         if self.quantity == "allreduce_us" {
-            return self.allreduce(setup);
+            return Ok((self.allreduce(setup)?, None));
         }
         let cycle = evaluate::cycle(setup);
-        let speculates = self.method.is_some();
         if given.any() {
-            return self.arithmetic(&cycle, given);
+            return Ok((self.arithmetic(&cycle, given)?, None));
         }
-        let parts = Parts::from_cycle(&cycle);
-        match (self.quantity.as_str(), speculates) {
+        if let Some(hosts) = Hosts::of(setup, &cycle) {
+            let tokens = cycle.accept_length().value.tokens(f64::from(cycle.batch()));
+            let value = hosts.predicted(self, tokens.get()).ok_or_else(|| self.unknown())?;
+            return Ok((value, Some(hosts)));
+        }
+        Ok((self.closed(&cycle)?, None))
+    }
+
+    /// What the closed form says.
+    fn closed(&self, cycle: &Cycle) -> Result<f64, String> {
+        let parts = Parts::from_cycle(cycle);
+        match (self.quantity.as_str(), self.method.is_some()) {
             ("step_ms", _) => Ok(cycle.baseline_time().value.ms()),
-            ("pass_ms", _) => Ok(self.pass(&cycle).time.value.ms()),
+            ("pass_ms", _) => Ok(self.pass(cycle).time.value.ms()),
             ("cycle_ms", true) => Ok(cycle.time().value.ms()),
             ("speedup", true) => Ok(parts.speedup_value()),
             ("throughput_tok_s", true) => Ok(parts.throughput().value.get()),

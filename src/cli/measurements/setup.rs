@@ -87,6 +87,10 @@ impl Measurement {
         let policy = Policy { backend: self.allreduce, opt_in, environment, ..Policy::default() };
         let pass = PassSettings { execution: needed.execution, policy: policy.clone() };
         let graph = PassSettings { execution: Execution::Graph, policy };
+        let runtime = calibration.measured_host(Runtime::profile(needed.runtime));
+        // The drafter's passes are graphs.
+        let mixed = needed.execution == Execution::Eager && self.method.is_some();
+        let runtime = if mixed { calibration.beside_graphs(runtime) } else { runtime };
         Ok(ModelledSetup {
             common: Common {
                 name: self.id.clone(),
@@ -102,7 +106,7 @@ impl Measurement {
                 stated: Stated::default(),
             },
             hardware: Arc::new(hardware),
-            runtime: calibration.measured_host(Runtime::profile(needed.runtime)),
+            runtime,
             calibration,
             model: Arc::new(model),
             draft: draft.map(Arc::new),
