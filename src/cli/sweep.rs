@@ -23,7 +23,7 @@ const SHOWN: u64 = 40;
 /// Sweeps, or merges what was swept.
 pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
     if !args.merge.is_empty() {
-        return sweep_merge::run(&args.merge, &mut Output::open(&args.out, &args.merge)?);
+        return sweep_merge::run(args, &mut Output::open(&args.out, &args.merge)?);
     }
     let path = args.file.as_ref().expect("clap asks for a file");
     let columns = columns(&args.metrics)?;
@@ -127,7 +127,7 @@ fn compute(
     let csv = args.out.format == Format::Csv;
     if let Some(shard) = shard {
         let id = fingerprint(plan.family, plan.grid, plan.metrics, if csv { "csv" } else { "json" });
-        output.append(report::sweep_shard_line(csv, &id, shard, plan.grid.total()).as_bytes())?;
+        output.append(report::sweep_shard_line(csv, &id, shard, plan.grid, &names).as_bytes())?;
     }
     if csv {
         output.append(report::sweep_csv_header(&names).as_bytes())?;

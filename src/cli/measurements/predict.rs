@@ -10,7 +10,7 @@ use crate::runtime::CollectiveOp;
 use crate::scenario::ModelledSetup;
 use crate::speculation::Cycle;
 use crate::units::Bytes;
-use crate::validation::Comparison;
+use crate::validation::{Comparison, Level};
 
 impl Measurement {
     /// The prediction beside the measurement.
@@ -18,6 +18,7 @@ impl Measurement {
     /// # Errors
     /// Why the row cannot be predicted.
     pub(in crate::cli) fn compare(&self, machine: &Machine) -> Result<Comparison, String> {
+        self.check_level()?;
         let setup = self.setup(machine)?;
         let given = Given::parse(self.given.as_deref().unwrap_or_default())?;
         let predicted = self.predicted(&setup, &given)?;
@@ -50,6 +51,30 @@ impl Measurement {
                 Some(more) => format!("{more}; {}", self.note),
                 None => self.note.clone(),
             },
+        })
+    }
+
+    /// The level of a row is that of its quantity.
+    fn check_level(&self) -> Result<(), String> {
+        let own = match self.quantity.as_str() {
+            "allreduce_us" => Level::V0,
+            "step_ms" | "pass_ms" => Level::V1,
+            "cycle_ms" => Level::V2,
+            "throughput_tok_s" | "speedup" => Level::V3,
+            _ => return Err(self.unknown()),
+        };
+        if own == self.level {
+            return Ok(());
+        }
+        Err(format!("`{}` is a quantity of level {}, not {}", self.quantity, own.word(), self.level.word()))
+    }
+
+    /// A `use` that is nearly `held out` and counts as not held out.
+    pub(in crate::cli) fn near_miss(&self) -> Option<String> {
+        let letters: String =
+            self.r#use.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase();
+        (letters.starts_with("heldout") && !self.r#use.starts_with("held out")).then(|| {
+            format!("{}: `use` is `{}`: only what begins with `held out` counts as held out", self.id, self.r#use)
         })
     }
 
