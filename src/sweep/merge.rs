@@ -317,7 +317,8 @@ mod tests {
     }
 
     fn part(shard: u64) -> Part {
-        let rows: &[&str] = [&["0,2\n"][..], &["1,2\n", "2,\"2,\"\n"], &["3,2\n", "4,2\n"]][shard as usize - 1];
+        let rows: &[&str] =
+            [&["0,2\n"][..], &["1,2\n", "2,\"2,\"\n"], &["3,2\n", "4,2\n"]][shard as usize - 1];
         file(shard, rows).expect("a shard")
     }
 
@@ -339,7 +340,9 @@ mod tests {
         assert!(told(&[part(1), part(2), Part { ended: false, ..part(3) }]).contains("run shard 3/3"));
         let many = Part { of: 999_999_999_999, ..part(1) };
         assert!(told(&[many]).ends_with("13/999999999999 and 999999999986 more"));
-        for first in ["a,b\n1,2\n", "# {}", "# {\"specplan_sweep\":{\"id\":\"x\",\"shard\":4,\"of\":3,\"rows\":1}}"] {
+        for first in
+            ["a,b\n1,2\n", "# {}", "# {\"specplan_sweep\":{\"id\":\"x\",\"shard\":4,\"of\":3,\"rows\":1}}"]
+        {
             assert!(matches!(read_part("x", first.as_bytes()), Err(MergeError::NoShard(_))), "{first}");
         }
     }

@@ -30,7 +30,9 @@ pub enum ShardError {
     #[error("--shard auto: {0} is `{1}`, no whole number: give `--shard i/n`")]
     Variable(&'static str, String),
     /// A variable of a scheduler that names none of the shards.
-    #[error("--shard auto: {name} is {value}, which is none of {of} shards: give `--shard i/n`, or `auto/n` with more")]
+    #[error(
+        "--shard auto: {name} is {value}, which is none of {of} shards: give `--shard i/n`, or `auto/n` with more"
+    )]
     Beyond {
         /// The variable.
         name: &'static str,
@@ -164,7 +166,9 @@ mod tests {
         assert_eq!(auto("auto", &[]), Err(ShardError::NoVariable));
         let most = u64::MAX;
         assert_eq!(auto(&format!("{most}/{most}"), &[]), Err(ShardError::Many(most)));
-        for (name, value) in [("SLURM_ARRAY_TASK_ID", "abc"), ("JOB_COMPLETION_INDEX", "-1"), ("PARALLEL_SEQ", "")] {
+        for (name, value) in
+            [("SLURM_ARRAY_TASK_ID", "abc"), ("JOB_COMPLETION_INDEX", "-1"), ("PARALLEL_SEQ", "")]
+        {
             assert_eq!(auto("auto/4", &[(name, value)]), Err(ShardError::Variable(name, value.to_owned())));
         }
         for (name, value) in [("SLURM_ARRAY_TASK_ID", 0), ("JOB_COMPLETION_INDEX", 4), ("PARALLEL_SEQ", 5)] {
@@ -173,7 +177,11 @@ mod tests {
         }
         let last = [("JOB_COMPLETION_INDEX", u64::MAX.to_string())];
         let told = auto("auto/4", &[(last[0].0, &last[0].1)]);
-        assert!(told.is_err_and(|error| error.to_string().contains("JOB_COMPLETION_INDEX is 18446744073709551615")));
+        assert!(
+            told.is_err_and(|error| error
+                .to_string()
+                .contains("JOB_COMPLETION_INDEX is 18446744073709551615"))
+        );
         assert_eq!(auto("auto", &[("PARALLEL_SEQ", "1")]), Err(ShardError::NoCount("PARALLEL_SEQ")));
         let again = [
             ("SLURM_ARRAY_TASK_ID", "5"),

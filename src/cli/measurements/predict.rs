@@ -74,7 +74,10 @@ impl Measurement {
         let letters: String =
             self.r#use.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase();
         (letters.starts_with("heldout") && !self.r#use.starts_with("held out")).then(|| {
-            format!("{}: `use` is `{}`: only what begins with `held out` counts as held out", self.id, self.r#use)
+            format!(
+                "{}: `use` is `{}`: only what begins with `held out` counts as held out",
+                self.id, self.r#use
+            )
         })
     }
 

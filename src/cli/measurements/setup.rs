@@ -10,9 +10,7 @@ use crate::forward::Parallelism;
 use crate::hardware::{self, Hardware};
 use crate::model::{self, Draft, FormatOverrides, Model};
 use crate::runtime::{Execution, Runtime};
-use crate::scenario::{
-    Builtin, Common, Method, ModelledSetup, PassSettings, Stated, foreign, misfit,
-};
+use crate::scenario::{Builtin, Common, Method, ModelledSetup, PassSettings, Stated, foreign, misfit};
 use crate::sourced::Sourced;
 use crate::speculation::{Acceptance, DraftShape};
 use crate::units::AcceptLength;
@@ -163,7 +161,9 @@ impl Measurement {
             return Err(format!("a chain of {steps} steps verifies {} rows, not {rows}", steps + 1));
         }
         if !ngram && u64::from(rows) > most {
-            return Err(format!("a tree of {steps} steps and topk {topk} has at most {most} nodes, not {rows}"));
+            return Err(format!(
+                "a tree of {steps} steps and topk {topk} has at most {most} nodes, not {rows}"
+            ));
         }
         Ok(())
     }

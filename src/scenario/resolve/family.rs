@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::complete::{self, Kind};
 use super::contents::add_contents;
 use super::names::Names;
+use super::remarks::foreign_calibration;
 use super::{Named, Origin, Resolver};
 use crate::diagnostic::{Diagnostics, Severity, SourceText};
 use crate::scenario::axis::Points;
@@ -226,6 +227,17 @@ impl Branch {
     /// The scenario itself, of which the setups of this branch are variations.
     pub fn base(&self) -> &Setup {
         &self.root.setup
+    }
+
+    /// That the tables of its setups were measured on another GPU than the box has.
+    pub fn foreign(&self) -> Option<String> {
+        match (&self.named, &self.root.setup) {
+            (Some(named), _) => {
+                foreign_calibration(named.hardware.as_deref()?, named.calibration.as_deref()?)
+            }
+            (None, Setup::Modelled(setup)) => foreign_calibration(&setup.hardware, &setup.calibration),
+            (None, Setup::Observed(_)) => None,
+        }
     }
 
     /// Whether that differs from [`Family::base`].

@@ -102,7 +102,8 @@ impl Resolver<'_, '_> {
     fn check_memory(&mut self, layer: &Layer, fit: &Fit) {
         let Fit { hardware, model, parallel, context, .. } = *fit;
         let batch = layer.written.workload.batch.unwrap_or(1);
-        let [weights, kv] = needs(self.library, model, fit.draft, parallel, f64::from(batch) * f64::from(context));
+        let [weights, kv] =
+            needs(self.library, model, fit.draft, parallel, f64::from(batch) * f64::from(context));
         let all = weights.get() * f64::from(parallel.tensor.max(1));
         let memory = self.library.memory(hardware);
         let needed = Bytes::new(weights.get() + kv.get());
@@ -182,10 +183,16 @@ pub fn misfit(setup: &ModelledSetup, library: &dyn Library) -> Option<String> {
         return Some(format!("{ranks} ranks on {count} GPUs"));
     }
     if !ranks.is_multiple_of(parallel.decode_context) {
-        return Some(format!("`decode_context` {} does not divide the {ranks} ranks", parallel.decode_context));
+        return Some(format!(
+            "`decode_context` {} does not divide the {ranks} ranks",
+            parallel.decode_context
+        ));
     }
     if let Some((heads, noun)) = uneven_heads(model, ranks) {
-        return Some(format!("tensor-parallel size {ranks} does not divide the {heads} {noun} of {}", model.name));
+        return Some(format!(
+            "tensor-parallel size {ranks} does not divide the {heads} {noun} of {}",
+            model.name
+        ));
     }
     let tokens = f64::from(setup.common.batch) * f64::from(setup.context);
     let [weights, kv] = needs(library, model, setup.draft.as_deref(), *parallel, tokens);

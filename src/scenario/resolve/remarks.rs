@@ -56,7 +56,8 @@ pub(super) fn unused_by_observed(layer: &Layer) -> Option<String> {
 /// That independent cycles are taken for all, since the scenario does not say how many were counted.
 pub(super) fn cycles_unsaid(layer: &Layer) -> Option<String> {
     let speculation = &layer.written.speculation;
-    let independent = speculation.observed.effective_cycles.filter(|_| speculation.observed.cycles.is_none())?;
+    let independent =
+        speculation.observed.effective_cycles.filter(|_| speculation.observed.cycles.is_none())?;
     let counted = speculation.acceptance.histogram.is_some() || speculation.acceptance.file.is_some();
     (!counted).then(|| {
         format!(

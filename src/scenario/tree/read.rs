@@ -25,17 +25,9 @@ pub fn read_text(path: &Path, named_at: Option<&Place>) -> Result<String, Box<Di
 ///
 /// # Errors
 /// The same.
-pub fn read_text_within(
-    path: &Path,
-    named_at: Option<&Place>,
-    most: u64,
-) -> Result<String, Box<Diagnostic>> {
+pub fn read_text_within(path: &Path, named_at: Option<&Place>, most: u64) -> Result<String, Box<Diagnostic>> {
     let stdin = named_at.is_none() && path == Path::new(STDIN);
-    let bytes = if stdin {
-        read_limited(&mut std::io::stdin().lock(), most)
-    } else {
-        read_file(path, most)
-    };
+    let bytes = if stdin { read_limited(&mut std::io::stdin().lock(), most) } else { read_file(path, most) };
     let mut text = bytes.and_then(as_text).map_err(|refusal| Box::new(refusal.told(path, named_at)))?;
     if text.starts_with('\u{feff}') {
         text.remove(0);
