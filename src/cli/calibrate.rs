@@ -80,8 +80,9 @@ fn preflight(args: &CalibrateArgs) -> Result<(), Failure> {
     if args.scenario.is_none() && !(args.overrides.set.is_empty() && args.overrides.unset.is_empty()) {
         return told("--set and --unset change the scenario: add --scenario FILE".to_owned());
     }
-    if let Some(python) = args.python.as_ref().filter(|python| !is_program(python)) {
-        return told(format!("--python {}: no such program", python.display()));
+    if let Some(python) = args.python.as_ref().filter(|python| args.dry_run && !is_program(python)) {
+        // A run measures the rest all the same.
+        say(&format!("note: --python {}: no such program, so PyTorch stays unmeasured", python.display()));
     }
     let Some(output) = &args.output else { return Ok(()) };
     if output.is_dir() {

@@ -109,7 +109,7 @@ fn shards_of_moved_or_mangled_rows_are_not_joined() {
         lines.swap(last - 1, last);
         let cell = match format {
             "csv" => ("\n4,", "\n4;", "columns and not"),
-            _ => (":4,", ":5,", "rows were moved or changed"),
+            _ => ("\"workload.batch\":4", "\"workload.batch\":5", "rows were moved or changed"),
         };
         for (bad, says) in [
             (lines.concat(), "rows were moved or changed"),
@@ -131,7 +131,7 @@ fn rows_that_run_would_refuse_are_not_predicted() {
         (row("3", ""), "does not divide the 64 query heads"),
         (row("16", ""), "16 ranks on 8 GPUs"),
         (row("8", "0"), "`draft_tokens` takes 1 to 1024"),
-        (row("8", "").replace("V1", "V0"), "is a quantity of level V1, not V0"),
+        (row("8", "").replace("V1", "V0"), "is no quantity of level V0"),
         (row("8", "").replace("rtx-pro-6000-x8", "nope"), "no hardware preset"),
         (row("8", "").replace("step_ms", "pass_s"), "`pass_s` is not known"),
         (row("8", "").replace("held out", "heldout"), "only what begins with `held out`"),
@@ -277,7 +277,8 @@ fn a_plan_is_promised_only_for_a_run_that_can_be() {
     };
     plan(&["-o", &folder.path().display().to_string()], "is a folder");
     plan(&["-o", &at("nowhere/x.yaml")], "there is no folder");
-    plan(&["--python", "/nonexist"], "no such program");
+    let python = specplan(&["calibrate", "--dry-run", "--gpus", "2", "--python", "/nonexist"]);
+    assert!(text(&python.stderr).contains("no such program, so PyTorch stays unmeasured"));
     plan(&["--set", "workload.batch=1"], "add --scenario");
     let scenario = write(folder.path(), "s.yaml", &fs::read_to_string(REFERENCE).expect("a scenario"));
     plan(&["--scenario", &scenario, "-o", &scenario], "would overwrite an input");
