@@ -50,7 +50,7 @@ fn take_over() {
             for draft in list.iter() {
                 let _ = std::fs::remove_file(draft);
             }
-            exit(130)
-        })
+            exit(130);
+        });
     });
 }
