@@ -13,6 +13,7 @@ mod exit;
 mod explain;
 mod explain_presets;
 mod import;
+mod interrupt;
 mod measurements;
 mod notes;
 mod number_list;

@@ -22,7 +22,7 @@ mod summary;
 
 pub use crate::scenario::{Points, Shown};
 pub use grid::{Grid, MOST_POINTS};
-pub use identity::fingerprint;
+pub use identity::{Fnv, fingerprint};
 pub use merge::{MergeError, Part, check_parts, read_part};
 pub use metric::{DEFAULT_METRICS, METRICS, Metric, Outcome, Value, metrics};
 pub use run::{Batch, Kept, Plan, Row, Solver, run};

@@ -31,6 +31,7 @@ use watch::Watch;
 
 /// Measures.
 pub(super) fn run(args: &CalibrateArgs) -> Result<(), Failure> {
+    preflight(args)?;
     let chosen = gpus::parse(&args.gpus)?;
     let parts = parts(args)?;
     let shapes = args.scenario.as_ref().map(|_| shapes_of(args)).transpose()?;
@@ -45,6 +46,7 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<(), Failure> {
     let wish = Wish { depth, parts, shapes, environment };
     let plan = plan::plan(&wish, &found);
     if args.dry_run {
+        Files::of(args, &found).check(args)?;
         return print_plan(args, &plan, &found);
     }
     if plan.groups.is_empty() {
@@ -70,6 +72,41 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<(), Failure> {
     let (launcher, found, plan, wish, files) = (&launcher, &found, &plan, &wish, &files);
     let run = Run { args, launcher, found, plan, wish, files, command, python };
     run.measure(&watch)
+}
+
+/// What makes a run impossible, whatever the box: told before anything is measured, and before a plan is promised.
+fn preflight(args: &CalibrateArgs) -> Result<(), Failure> {
+    let told = |what: String| Err(Failure::Input(what));
+    if args.scenario.is_none() && !(args.overrides.set.is_empty() && args.overrides.unset.is_empty()) {
+        return told("--set and --unset change the scenario: add --scenario FILE".to_owned());
+    }
+    if let Some(python) = args.python.as_ref().filter(|python| args.dry_run && !is_program(python)) {
+        // A run measures the rest all the same.
+        say(&format!("note: --python {}: no such program, so PyTorch stays unmeasured", python.display()));
+    }
+    let Some(output) = &args.output else { return Ok(()) };
+    if output.is_dir() {
+        return told(format!("-o {} is a folder; name a file in it", output.display()));
+    }
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return told(format!("-o {}: there is no folder {}", output.display(), folder.display()));
+    }
+    let same = |input: &PathBuf| {
+        let (input, output) = (input.canonicalize(), output.canonicalize());
+        input.is_ok_and(|input| output.is_ok_and(|output| input == output))
+    };
+    if args.scenario.as_ref().is_some_and(same) {
+        return told(format!("-o {} would overwrite an input", output.display()));
+    }
+    Ok(())
+}
+
+/// Whether it is a file, or a plain name that the PATH knows.
+fn is_program(python: &std::path::Path) -> bool {
+    let plain = python.components().count() == 1 && !python.is_absolute();
+    let paths = std::env::var_os("PATH").filter(|_| plain).unwrap_or_default();
+    python.is_file() || std::env::split_paths(&paths).any(|folder| folder.join(python).is_file())
 }
 
 fn parts(args: &CalibrateArgs) -> Result<BTreeSet<Part>, Failure> {

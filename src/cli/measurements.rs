@@ -11,12 +11,18 @@ use serde::Deserialize;
 
 use crate::collective::Backend;
 use crate::runtime::{Execution, RuntimeKind};
+use crate::scenario::tree::{MOST_BYTES, read_text_within};
 use crate::validation::Level;
 
 pub(super) use setup::Machine;
 
 /// The measurements that come with the tool.
 const SHIPPED: &str = include_str!("../../docs/validation/data/measurements.csv");
+
+/// The largest table \[B\]: about 100,000 rows, each of which takes memory of its own.
+const MOST_TABLE_BYTES: u64 = 16_000_000;
+/// The largest calibration or model file \[B\], as in a scenario.
+const MOST_FILE_BYTES: u64 = MOST_BYTES;
 
 /// One measured row with all that a prediction needs. Empty cells take the value in brackets; where there is none the row
 /// is not predicted, and said to lack it. The columns marked "optional" may be left out.
@@ -63,7 +69,6 @@ pub(super) struct Measurement {
     #[serde(default)]
     bytes: Option<u32>,
     measured: Option<f64>,
-    #[allow(dead_code)]
     n: Option<u32>,
     /// Difference of two repeats, optional \[%\]
     #[serde(default)]
@@ -133,18 +138,54 @@ pub(super) fn shipped() -> Result<Vec<Measurement>, String> {
 
 /// Rows of a file.
 pub(super) fn read(path: &Path) -> Result<Vec<Measurement>, String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    parse(&bytes, &path.display().to_string(), path.parent())
+    let text = text_of(path, MOST_TABLE_BYTES)?;
+    parse(text.as_bytes(), &path.display().to_string(), path.parent())
+}
+
+/// Whether a file is the table of the shipped rows.
+pub(super) fn is_shipped(path: &Path) -> bool {
+    path.metadata().is_ok_and(|facts| facts.len() == SHIPPED.len() as u64)
+        && text_of(path, MOST_TABLE_BYTES).is_ok_and(|text| text == SHIPPED)
+}
+
+/// The text of a regular file, within a limit \[B\].
+fn text_of(path: &Path, most: u64) -> Result<String, String> {
+    read_text_within(path, None, most).map_err(|fault| {
+        let help = fault.help.map(|help| format!(": {}", help.text));
+        format!("{}{}", fault.title, help.unwrap_or_default())
+    })
+}
+
+/// What is wrong with a row, by the name of its column.
+fn wrong(error: &csv::Error, headers: &csv::StringRecord) -> String {
+    match error.kind() {
+        csv::ErrorKind::Deserialize { err, .. } => {
+            let column = err.field().and_then(|field| headers.get(field as usize));
+            match column {
+                Some(column) => format!("column `{column}`: {}", err.kind()),
+                None => err.kind().to_string(),
+            }
+        }
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{len} cells, and the heading names {expected_len} columns")
+        }
+        _ => error.to_string(),
+    }
 }
 
 pub(super) fn parse(bytes: &[u8], name: &str, folder: Option<&Path>) -> Result<Vec<Measurement>, String> {
     let mut reader = csv::Reader::from_reader(bytes);
+    let headers = reader.headers().map_err(|error| format!("{name}: {error}"))?.clone();
     let mut rows = Vec::new();
     for (number, row) in reader.deserialize::<Measurement>().enumerate() {
-        let mut row = row.map_err(|error| format!("{name}: row {}: {error}", number + 1))?;
+        let mut row =
+            row.map_err(|error| format!("{name}: row {}: {}", number + 1, wrong(&error, &headers)))?;
         let at = |what: &str| format!("{name}: row {} ({}): {what}", number + 1, row.id);
         if row.measured.is_some_and(|measured| !(measured.is_finite() && measured > 0.0)) {
             return Err(at("`measured` must be positive"));
+        }
+        if row.n == Some(0) {
+            return Err(at("`n` counts the measurements behind `measured`, so it is 1 or more"));
         }
         if row.repeat_percent.is_some_and(|percent| !(percent.is_finite() && percent >= 0.0)) {
             return Err(at("`repeat_percent` must not be negative"));

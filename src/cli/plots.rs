@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::exit::Failure;
-use super::output::write_file;
+use super::output::write_files;
 use crate::analytic::{BreakEven, Figure, Parts, Prediction};
 use crate::evaluate;
 use crate::report::{self, Context, plot};
@@ -51,8 +51,7 @@ pub(super) fn save(stem: &Path, svg: &str) -> Result<[String; 2], Failure> {
         std::path::PathBuf::from(path)
     };
     let (svg_path, png_path) = (path(".svg"), path(".png"));
-    write_file(&svg_path, svg.as_bytes())?;
-    write_file(&png_path, &png)?;
+    write_files(&[(&svg_path, svg.as_bytes()), (&png_path, &png)])?;
     Ok([svg_path.display().to_string(), png_path.display().to_string()])
 }
 

@@ -2,17 +2,13 @@
 
 use std::io::{self, IsTerminal as _};
 use std::ops::ControlFlow;
-use std::process::exit;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::interrupt;
 use crate::simulation::Stage;
-
-/// Whether Ctrl-C was pressed.
-static STOPPED: AtomicBool = AtomicBool::new(false);
 
 /// A shorter wait needs no bar.
 const SILENT: Duration = Duration::from_millis(300);
@@ -34,7 +30,7 @@ struct Shown {
 impl Progress {
     /// Begins to watch, and takes over Ctrl-C.
     pub(super) fn start(quiet: bool) -> Self {
-        take_over();
+        interrupt::watch();
         let shown = (io::stderr().is_terminal() && !quiet).then(|| {
             let bar = ProgressBar::with_draw_target(Some(STEPS as u64), ProgressDrawTarget::hidden());
             let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %  {eta} left");
@@ -52,18 +48,8 @@ impl Progress {
         {
             shown.draw(stage, share);
         }
-        if STOPPED.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if interrupt::stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
-}
-
-/// Takes over Ctrl-C: the first is for [`stopped`] to tell, the second ends the program.
-fn take_over() {
-    // A handler that is there already does the same.
-    let _ = ctrlc::set_handler(|| {
-        if STOPPED.swap(true, Ordering::Relaxed) {
-            exit(130);
-        }
-    });
 }
 
 /// Points of a sweep: how many a second, and how long the rest takes.
@@ -75,7 +61,7 @@ pub(super) struct Counting {
 impl Counting {
     /// Begins to watch, and takes over Ctrl-C.
     pub(super) fn start(total: u64, quiet: bool) -> Self {
-        take_over();
+        interrupt::watch();
         let bar = (io::stderr().is_terminal() && !quiet).then(|| {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
             let style =
@@ -94,7 +80,7 @@ impl Counting {
                 bar.set_draw_target(ProgressDrawTarget::stderr());
             }
         }
-        if STOPPED.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if interrupt::stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

@@ -17,13 +17,15 @@ use crate::sweep::{
 };
 use crate::units::significant;
 
+/// Combinations of calibration and box that are told one by one.
+const MOST_TOLD: usize = 5;
 /// Rows that the text shows one by one.
 const SHOWN: u64 = 40;
 
 /// Sweeps, or merges what was swept.
 pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
     if !args.merge.is_empty() {
-        return sweep_merge::run(&args.merge, &mut Output::open(&args.out, &args.merge)?);
+        return sweep_merge::run(args, &mut Output::open(&args.out, &args.merge)?);
     }
     let path = args.file.as_ref().expect("clap asks for a file");
     let columns = columns(&args.metrics)?;
@@ -127,7 +129,7 @@ fn compute(
     let csv = args.out.format == Format::Csv;
     if let Some(shard) = shard {
         let id = fingerprint(plan.family, plan.grid, plan.metrics, if csv { "csv" } else { "json" });
-        output.append(report::sweep_shard_line(csv, &id, shard, plan.grid.total()).as_bytes())?;
+        output.append(report::sweep_shard_line(csv, &id, shard, plan.grid, &names).as_bytes())?;
     }
     if csv {
         output.append(report::sweep_csv_header(&names).as_bytes())?;
@@ -163,11 +165,18 @@ fn finish(args: &SweepArgs, plan: &Plan, done: &Done, output: &mut Output) -> Re
         }
         Format::Csv | Format::Json => {}
     }
-    output.finish()?;
     let (points, all) = (summary.points(), plan.points.end - plan.points.start);
     if points < all {
-        say(&format!("stopped after {points} of {all} points"));
+        let lies = output.finish_partial()?.map(|part| format!("; they are in {}", part.display()));
+        say(&format!("stopped after {points} of {all} points{}", lies.unwrap_or_default()));
         return Err(Failure::Interrupted);
+    }
+    output.finish()?;
+    if !args.out.quiet {
+        summary.notes.iter().take(MOST_TOLD).for_each(|note| say(&format!("note: {note}")));
+        if let more @ 1.. = summary.notes.len().saturating_sub(MOST_TOLD) {
+            say(&format!("note: and {more} more of this kind"));
+        }
     }
     if let Some(note) = mixed(plan, summary).filter(|_| !args.out.quiet) {
         say(&format!("note: {note}"));

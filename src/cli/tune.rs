@@ -16,6 +16,11 @@ use crate::units::{Seconds, TokensPerSecond};
 /// More settings than these are searched by bounds.
 const EXHAUSTIVE: usize = 50_000;
 
+/// Cells of a plan, each with a line of its own.
+const MOST_CELLS: usize = 100_000;
+/// Shapes of drafts, and shapes over all cells.
+const MOST_SETTINGS: usize = 10_000_000;
+
 /// One scenario, ready to be varied.
 struct Source {
     base: Setup,
@@ -39,6 +44,13 @@ pub(super) fn run(args: &TuneArgs) -> Result<(), Failure> {
         loaded.iter().zip(&args.files).map(|(loaded, file)| source(loaded, file, !args.as_modelled));
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
     one_server(&sources, args)?;
+    limited(&sources, &space)?;
+    if !args.out.quiet {
+        let setup = &sources[0].setup;
+        if let Some(note) = scenario::foreign(&setup.hardware, &setup.calibration) {
+            say(&format!("note: {note}"));
+        }
+    }
     let (plan, pastes) = planned(&sources, &space, goal);
     let mut context = context(args, &loaded[0]);
     if let Some(folder) = &args.plots {
@@ -121,6 +133,30 @@ fn one_server(sources: &[Source], args: &TuneArgs) -> Result<(), Failure> {
                 file.display()
             )));
         }
+    }
+    Ok(())
+}
+
+/// Refuses lists whose product nobody would wait for.
+fn limited(sources: &[Source], space: &Space) -> Result<(), Failure> {
+    let cells = space.batches.len() * space.contexts.len().max(1);
+    if cells > MOST_CELLS {
+        return Err(Failure::Input(format!(
+            "--batch and --context make {cells} cells, and {MOST_CELLS} is the most"
+        )));
+    }
+    let trees = space.topk.len() * space.draft_tokens.len();
+    let most = space.steps.len().saturating_mul(trees.max(1));
+    let shapes = if most > MOST_SETTINGS {
+        most
+    } else {
+        sources.iter().map(|source| tune::shapes(&source.setup, space).len()).sum()
+    };
+    if cells.saturating_mul(shapes) > MOST_SETTINGS {
+        return Err(Failure::Input(format!(
+            "{cells} cells with {shapes} shapes of drafts each are more than {MOST_SETTINGS} settings: shorten --batch, \
+             --context, --steps, --topk or --draft-tokens"
+        )));
     }
     Ok(())
 }

@@ -27,17 +27,16 @@ pub(super) fn run(args: &ValidateArgs) -> Result<(), Failure> {
         measured.extend(measurements::read(file).map_err(Failure::Input)?);
     }
     let (mut comparisons, refused) = compare(&measured, &machine);
-    if files.is_empty() || args.files.iter().any(|p| p.is_dir()) {
+    // The shipped calibrations stand beside the shipped measurements, and beside no others.
+    if files.is_empty() || files.iter().any(|file| measurements::is_shipped(file)) {
         comparisons.extend(super::validate_allreduce::comparisons());
     }
     let groups = summaries(&comparisons);
     if let Some(folder) = &args.plots {
         draw(folder, &groups, &comparisons)?;
     }
-    for reason in &refused {
-        if !args.out.quiet {
-            say(&format!("note: not predicted: {reason}"));
-        }
+    if !args.out.quiet {
+        notes(&measured, &machine, &refused);
     }
     let text = match args.out.format {
         Format::Text => text(&groups, &comparisons),
@@ -56,8 +55,23 @@ pub(super) fn run(args: &ValidateArgs) -> Result<(), Failure> {
     };
     output.write(&text)?;
     match limit {
-        Some(limit) => headline_within(&groups, limit),
+        Some(limit) => headline_within(&groups, limit, &refused),
         None => Ok(()),
+    }
+}
+
+/// What keeps rows from the headline or from a prediction, each once.
+fn notes(measured: &[Measurement], machine: &Machine, refused: &[String]) {
+    let mut told: Vec<String> = refused.iter().map(|reason| format!("not predicted: {reason}")).collect();
+    told.extend(measured.iter().filter_map(Measurement::near_miss));
+    let mut foreign: Vec<String> = Vec::new();
+    for note in measured.iter().filter_map(|row| row.foreign(machine)) {
+        if !foreign.contains(&note) {
+            foreign.push(note);
+        }
+    }
+    for note in told.iter().chain(&foreign) {
+        say(&format!("note: {note}"));
     }
 }
 
@@ -110,7 +124,12 @@ fn percent(text: &str) -> Result<f64, Failure> {
     }
 }
 
-fn headline_within(groups: &[Summary], limit: f64) -> Result<(), Failure> {
+fn headline_within(groups: &[Summary], limit: f64, refused: &[String]) -> Result<(), Failure> {
+    if !groups.iter().any(|group| group.held_out) {
+        let why = refused.first().map_or(String::new(), |reason| format!("; the first row: {reason}"));
+        say(&format!("no held-out row was predicted, so --max-error has nothing to check{why}"));
+        return Err(Failure::Check);
+    }
     let mut failed = false;
     for group in groups.iter().filter(|g| g.held_out && g.median > limit) {
         say(&format!("{}: median error {} is above {}", group.group, signed(group.median), signed(limit)));

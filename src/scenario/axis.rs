@@ -187,6 +187,12 @@ fn read(source: &Arc<SourceText>, range: Range<usize>, found: &mut Diagnostics) 
     let start = range.start + key.len() + 1;
     let at = |part: Range<usize>| start + part.start..start + part.end;
     let value = |part: Range<usize>, found: &mut Diagnostics| -> Option<String> {
+        if rest[part.clone()].trim().is_empty() {
+            // YAML would read it as nothing, which removes the key.
+            let before = Place::new(source, range.start..at(part).end);
+            found.push(fault(&before, "an axis has an empty value", "a value is missing at the end"));
+            return None;
+        }
         let node = match parse_value(source, at(part.clone())) {
             Ok(node) => node,
             Err(fault) => {
@@ -301,6 +307,11 @@ mod tests {
             "workload.batch=one",
             "speculation.verify.time=10..40:3",
             "what_if=1",
+            "workload.batch=",
+            "workload.batch=,",
+            "workload.batch=1,,2",
+            "workload.batch=1, ",
+            "workload.batch=..8:3",
         ] {
             assert!(axis(text).is_err(), "{text}");
         }

@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod complete;
+mod contents;
 mod defaults;
 mod drafts;
 mod evidence;
@@ -20,6 +21,7 @@ pub use self::acceptance::check_acceptance_file;
 use self::complete::Kind;
 pub use self::family::{Branch, Family, Worker};
 use self::fits::Fit;
+pub use self::fits::{foreign, misfit};
 use self::names::Names;
 use super::check::draft_shape;
 use super::layer::Layer;
@@ -137,6 +139,7 @@ fn resolve_into(scenario: &Scenario, library: &dyn Library, found: &mut Diagnost
         scenario.what_ifs.iter().map(|what_if| resolver.what_if(scenario, what_if, origin)).collect();
     let mut notes = scenario.notes.clone();
     notes.extend(remarks::unused_keys(&scenario.base, &scenario.path));
+    notes.extend(remarks::cycles_unsaid(&scenario.base));
     notes.extend(defaults);
     let answered = variation.as_ref().map_or(base.as_ref(), Option::as_ref);
     notes.extend(remarks::beyond_context(answered, &what_ifs));

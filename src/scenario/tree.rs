@@ -15,7 +15,7 @@ use crate::diagnostic::Place;
 
 pub use lay::{lay_over, set, unset};
 pub use parse::{parse, parse_named, parse_value};
-pub use read::{MOST_BYTES, STDIN, read_text};
+pub use read::{MOST_BYTES, STDIN, read_text, read_text_within};
 
 /// A value with its place.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,12 +4,16 @@ use super::grid::Grid;
 use super::metric::Metric;
 use crate::scenario::{Family, Points, Shown};
 
-/// A number that two runs share where scenario, overrides, axes, columns, format and version of the program are the same:
-/// FNV-1a with 64 bits (Fowler, Noll, Vo) over all of these as text. It tells mistakes apart, not attacks.
+/// A number that two runs share where scenario, overrides, axes, columns, format and version of the program are the same,
+/// and the files that they name hold the same: FNV-1a with 64 bits (Fowler, Noll, Vo) over all of these as text. It tells mistakes apart, not attacks.
 pub fn fingerprint(family: &Family, grid: &Grid, metrics: &[&Metric], format: &str) -> String {
     let mut hash = Fnv::default();
     hash.add(env!("CARGO_PKG_VERSION"));
     hash.add(&family.identity());
+    family.add_files(grid.axes().map(|(_, axis)| axis), &mut |bytes| {
+        hash.bytes(&(bytes.len() as u64).to_le_bytes());
+        hash.bytes(bytes);
+    });
     hash.add(format);
     for metric in metrics {
         hash.add(metric.name);
@@ -20,7 +24,7 @@ pub fn fingerprint(family: &Family, grid: &Grid, metrics: &[&Metric], format: &s
             add_value(&mut hash, axis, index);
         }
     }
-    format!("{:016x}", hash.0)
+    hash.text()
 }
 
 fn add_value(hash: &mut Fnv, axis: &Points, index: usize) {
@@ -30,7 +34,8 @@ fn add_value(hash: &mut Fnv, axis: &Points, index: usize) {
     }
 }
 
-struct Fnv(u64);
+/// The hash of bytes so far.
+pub struct Fnv(u64);
 
 impl Default for Fnv {
     fn default() -> Self {
@@ -40,15 +45,23 @@ impl Default for Fnv {
 
 impl Fnv {
     /// A text and its end.
-    fn add(&mut self, text: &str) {
+    pub fn add(&mut self, text: &str) {
         self.bytes(text.as_bytes());
         self.bytes(&[0xff]);
     }
 
-    fn bytes(&mut self, bytes: &[u8]) {
+    /// Some bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
+    }
+}
+
+impl Fnv {
+    /// The hash, 16 hexadecimal digits.
+    pub fn text(&self) -> String {
+        format!("{:016x}", self.0)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rows of a shard: on threads, in order, a window at a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -87,7 +87,14 @@ pub fn run<S: Solver>(
     write: &(dyn Fn(&Row, &mut Vec<u8>) + Sync),
     take: &mut (dyn FnMut(Batch) -> ControlFlow<()> + Send),
 ) -> (Summary, Vec<Kept>) {
-    let engine = Engine { plan, solver, write, branches: Mutex::default(), base: OnceLock::new() };
+    let engine = Engine {
+        plan,
+        solver,
+        write,
+        branches: Mutex::default(),
+        base: OnceLock::new(),
+        notes: Mutex::default(),
+    };
     let mut summary = Summary::new(plan.grid);
     let mut kept = Vec::new();
     let mut next = plan.points.start;
@@ -116,6 +123,8 @@ pub fn run<S: Solver>(
             break;
         }
     }
+    let notes = engine.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    summary.notes = notes.into_iter().collect();
     (summary, kept)
 }
 
@@ -141,6 +150,7 @@ struct Engine<'e, 'p, 'l, S: Solver> {
     write: &'e (dyn Fn(&Row, &mut Vec<u8>) + Sync),
     branches: Mutex<BTreeMap<u64, Slot<S::Base>>>,
     base: OnceLock<S::Base>,
+    notes: Mutex<BTreeSet<String>>,
 }
 
 impl<S: Solver> Engine<'_, '_, '_, S> {
@@ -218,6 +228,9 @@ impl<S: Solver> Engine<'_, '_, '_, S> {
         let texts: Vec<_> =
             axes.map(|(dimension, axis)| (axis.key.as_str(), axis.text(place[dimension]))).collect();
         let branch = self.plan.family.branch(texts.iter().map(|(key, text)| (*key, &**text))).map(Arc::new);
+        if let Some(note) = branch.as_ref().ok().and_then(|branch| branch.foreign()) {
+            self.notes.lock().unwrap_or_else(PoisonError::into_inner).insert(note);
+        }
         let own = branch.as_ref().ok().filter(|branch| branch.has_own_base());
         let base = own.map(|branch| self.solver.prepare(branch.base()));
         Ready { branch, base }

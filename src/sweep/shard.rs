@@ -11,6 +11,9 @@ pub struct Shard {
     pub of: u64,
 }
 
+/// Parts of a sweep.
+pub(super) const MOST_SHARDS: u64 = 1_000_000;
+
 /// Why there is no such shard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ShardError {
@@ -23,6 +26,24 @@ pub enum ShardError {
          `--shard i/n`"
     )]
     NoVariable,
+    /// A variable of a scheduler that holds no number.
+    #[error("--shard auto: {0} is `{1}`, no whole number: give `--shard i/n`")]
+    Variable(&'static str, String),
+    /// A variable of a scheduler that names none of the shards.
+    #[error(
+        "--shard auto: {name} is {value}, which is none of {of} shards: give `--shard i/n`, or `auto/n` with more"
+    )]
+    Beyond {
+        /// The variable.
+        name: &'static str,
+        /// What it holds.
+        value: u64,
+        /// How many there are.
+        of: u64,
+    },
+    /// More shards than points make sense of.
+    #[error("--shard takes up to {MOST_SHARDS} shards, not {0}")]
+    Many(u64),
     /// The scheduler says which one, not how many.
     #[error("{0} says which shard this is, and nothing says how many there are: give `--shard auto/n`")]
     NoCount(&'static str),
@@ -62,7 +83,9 @@ impl Shard {
             Some((index, of)) => (number(index).ok_or_else(form)?, number(of).ok_or_else(form)?),
             None => return Err(form()),
         };
-        if (1..=of).contains(&index) {
+        if of > MOST_SHARDS {
+            Err(ShardError::Many(of))
+        } else if (1..=of).contains(&index) {
             Ok(Self { index, of })
         } else {
             Err(ShardError::Form(format!("{index}/{of}")))
@@ -78,24 +101,34 @@ impl Shard {
 
 /// Which and how many, as the scheduler says.
 fn automatic(of: Option<u64>, variable: &impl Fn(&str) -> Option<String>) -> Result<(u64, u64), ShardError> {
-    let number = |name: &str| variable(name)?.trim().parse::<u64>().ok();
-    if let Some(id) = number("SLURM_ARRAY_TASK_ID") {
-        let (min, step) =
-            (number("SLURM_ARRAY_TASK_MIN").unwrap_or(1), number("SLURM_ARRAY_TASK_STEP").unwrap_or(1));
-        let count = number("SLURM_ARRAY_TASK_COUNT");
-        if let (Some(count), Some(max)) = (count, number("SLURM_ARRAY_TASK_MAX"))
-            && max.saturating_sub(min) / step.max(1) + 1 != count
-        {
-            return Err(ShardError::Gaps { count, min, max });
+    let number = |name: &'static str| {
+        let Some(value) = variable(name) else { return Ok(None) };
+        let wrong = |_| ShardError::Variable(name, value.clone());
+        value.trim().parse::<u64>().map(Some).map_err(wrong)
+    };
+    let known = ["SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX", "PARALLEL_SEQ"];
+    let name = known.into_iter().find(|name| variable(name).is_some()).ok_or(ShardError::NoVariable)?;
+    let value = number(name)?.ok_or(ShardError::NoVariable)?;
+    let (index, of) = match name {
+        "SLURM_ARRAY_TASK_ID" => {
+            let least = number("SLURM_ARRAY_TASK_MIN")?.unwrap_or(1);
+            let step = number("SLURM_ARRAY_TASK_STEP")?.unwrap_or(1).max(1);
+            let count = number("SLURM_ARRAY_TASK_COUNT")?;
+            if let (Some(count), Some(max)) = (count, number("SLURM_ARRAY_TASK_MAX")?)
+                && max.saturating_sub(least) / step != count.saturating_sub(1)
+            {
+                return Err(ShardError::Gaps { count, min: least, max });
+            }
+            (value.checked_sub(least).map(|above| above / step), of.or(count))
         }
-        let of = of.or(count).ok_or(ShardError::NoCount("SLURM_ARRAY_TASK_ID"))?;
-        return Ok((id.saturating_sub(min) / step.max(1) + 1, of));
+        "JOB_COMPLETION_INDEX" => (Some(value), of),
+        _ => (value.checked_sub(1), of),
+    };
+    let of = of.ok_or(ShardError::NoCount(name))?;
+    match index.filter(|index| *index < of) {
+        Some(index) => Ok((index + 1, of)),
+        None => Err(ShardError::Beyond { name, value, of }),
     }
-    if let Some(index) = number("JOB_COMPLETION_INDEX") {
-        return Ok((index + 1, of.ok_or(ShardError::NoCount("JOB_COMPLETION_INDEX"))?));
-    }
-    let index = number("PARALLEL_SEQ").ok_or(ShardError::NoVariable)?;
-    Ok((index, of.ok_or(ShardError::NoCount("PARALLEL_SEQ"))?))
 }
 
 #[cfg(test)]
@@ -131,6 +164,24 @@ mod tests {
             assert!(matches!(auto(text, &[("PARALLEL_SEQ", "1")]), Err(ShardError::Form(_))), "{text}");
         }
         assert_eq!(auto("auto", &[]), Err(ShardError::NoVariable));
+        let most = u64::MAX;
+        assert_eq!(auto(&format!("{most}/{most}"), &[]), Err(ShardError::Many(most)));
+        for (name, value) in
+            [("SLURM_ARRAY_TASK_ID", "abc"), ("JOB_COMPLETION_INDEX", "-1"), ("PARALLEL_SEQ", "")]
+        {
+            assert_eq!(auto("auto/4", &[(name, value)]), Err(ShardError::Variable(name, value.to_owned())));
+        }
+        for (name, value) in [("SLURM_ARRAY_TASK_ID", 0), ("JOB_COMPLETION_INDEX", 4), ("PARALLEL_SEQ", 5)] {
+            let told = auto("auto/4", &[(name, &value.to_string())]);
+            assert_eq!(told, Err(ShardError::Beyond { name, value, of: 4 }));
+        }
+        let last = [("JOB_COMPLETION_INDEX", u64::MAX.to_string())];
+        let told = auto("auto/4", &[(last[0].0, &last[0].1)]);
+        assert!(
+            told.is_err_and(|error| error
+                .to_string()
+                .contains("JOB_COMPLETION_INDEX is 18446744073709551615"))
+        );
         assert_eq!(auto("auto", &[("PARALLEL_SEQ", "1")]), Err(ShardError::NoCount("PARALLEL_SEQ")));
         let again = [
             ("SLURM_ARRAY_TASK_ID", "5"),

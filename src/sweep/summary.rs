@@ -80,6 +80,8 @@ pub struct Summary {
     pub marginals: Vec<Vec<Marginal>>,
     /// The speedups in order from the first point on, NaN where there is none; nothing where they are too many.
     pub speedups: Vec<f64>,
+    /// What a reader should know of combinations that were answered: tables of another GPU, each once, sorted.
+    pub notes: Vec<String>,
     keep: bool,
     /// The reasons without their numbers.
     kinds: Vec<String>,
@@ -113,6 +115,7 @@ impl Summary {
             reasons: Vec::new(),
             marginals: grid.sizes().iter().map(|size| vec![none; *size]).collect(),
             speedups: Vec::new(),
+            notes: Vec::new(),
             keep: grid.total() <= MOST_KEPT,
             kinds: Vec::new(),
         }

@@ -409,7 +409,7 @@ fn a_place_that_cannot_be_written_is_said_before_anything_is_measured() {
     let output = command.output().expect("it starts");
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr(&output).contains("error: cannot write nowhere/b.yaml.partial.jsonl: "),
+        stderr(&output).contains("error: -o nowhere/b.yaml: there is no folder nowhere"),
         "{}",
         stderr(&output)
     );

@@ -6,6 +6,7 @@ mod calibrate;
 mod command_line;
 mod documents;
 mod first_use;
+mod hostile;
 mod import_serving;
 mod importers;
 mod machine;

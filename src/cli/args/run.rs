@@ -35,7 +35,7 @@ pub(in crate::cli) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     pub(in crate::cli) monte_carlo: Option<u32>,
     /// Seed of random draws; named in the report
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, requires = "monte_carlo")]
     pub(in crate::cli) seed: u64,
     #[command(flatten)]
     pub(in crate::cli) out: OutputArgs,

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 
 use crate::calibration::Draft;
-use crate::calibration::measure::journal::Record;
+use crate::calibration::measure::journal::{self, Record};
 use crate::calibration::measure::summary::{self, Summary};
 use crate::calibration::measure::{GpuInfo, Inspection};
 use crate::cli::args::{CalibrateArgs, CalibrateFormat};
@@ -30,6 +30,22 @@ impl Files {
         let mut name = output.file_name().unwrap_or_default().to_owned();
         name.push(".partial.jsonl");
         Self { journal: output.with_file_name(name), output }
+    }
+
+    /// Whether a journal that shall be continued is one.
+    pub(super) fn check(&self, args: &CalibrateArgs) -> Result<(), Failure> {
+        if !self.journal.exists() || args.fresh {
+            return Ok(());
+        }
+        if !args.resume {
+            say(&format!(
+                "note: {} is there: --resume continues it, --fresh begins anew",
+                self.journal.display()
+            ));
+            return Ok(());
+        }
+        let wrong = |error| Failure::Input(format!("--resume {}: {error}", self.journal.display()));
+        journal::read(&self.journal).map(|_| ()).map_err(wrong)
     }
 
     /// Writes the calibration in the place of the one before.

@@ -26,7 +26,8 @@ pub(super) struct Watch {
 impl Watch {
     /// Begins to watch, and takes over Ctrl-C: the first ends the run with what it has, the second the program.
     pub(super) fn start(quiet: bool) -> Self {
-        let _ = ctrlc::set_handler(|| {
+        // What is ignored already, as a lost terminal under `nohup`, stays ignored.
+        let _ = ctrlc::try_set_handler(|| {
             if STOPPED.swap(true, Ordering::Relaxed) {
                 // The children see their input end, and end too.
                 std::process::exit(130);

@@ -11,7 +11,7 @@ use crate::runtime::CollectiveOp;
 use crate::scenario::ModelledSetup;
 use crate::speculation::Cycle;
 use crate::units::Bytes;
-use crate::validation::Comparison;
+use crate::validation::{Comparison, Level};
 
 impl Measurement {
     /// The prediction beside the measurement.
@@ -20,6 +20,7 @@ impl Measurement {
     /// Why the row cannot be predicted.
     pub(in crate::cli) fn compare(&self, machine: &Machine) -> Result<Comparison, String> {
         let needed = self.needed()?;
+        self.check_level()?;
         let setup = self.setup(machine)?;
         let given = Given::parse(self.given.as_deref().unwrap_or_default())?;
         let (predicted, hosts) = self.predicted(&setup, &given)?;
@@ -56,6 +57,29 @@ impl Measurement {
                 Some(more) => format!("{more}; {}", self.note),
                 None => self.note.clone(),
             },
+        })
+    }
+
+    /// A collective stands at the lowest level and nothing else does: a step is part of a cycle or of a throughput as well.
+    fn check_level(&self) -> Result<(), String> {
+        let level = self.level.word();
+        match (self.quantity.as_str(), self.level) {
+            ("allreduce_us", Level::V0) => Ok(()),
+            ("allreduce_us", _) => Err(format!("`allreduce_us` is a quantity of level V0, not {level}")),
+            (other, Level::V0) => Err(format!("`{other}` is no quantity of level V0")),
+            _ => Ok(()),
+        }
+    }
+
+    /// A `use` that is nearly `held out` and counts as not held out.
+    pub(in crate::cli) fn near_miss(&self) -> Option<String> {
+        let letters: String =
+            self.r#use.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase();
+        (letters.starts_with("heldout") && !self.r#use.starts_with("held out")).then(|| {
+            format!(
+                "{}: `use` is `{}`: only what begins with `held out` counts as held out",
+                self.id, self.r#use
+            )
         })
     }
 

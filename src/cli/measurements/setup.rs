@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Measurement;
+use super::{MOST_FILE_BYTES, Measurement, text_of};
 use crate::calibration::{self, Calibration};
 use crate::collective::{NcclEnvironment, Policy};
 use crate::forward::Parallelism;
 use crate::hardware::{self, Hardware};
 use crate::model::{self, Draft, FormatOverrides, Model};
 use crate::runtime::{Execution, Runtime};
-use crate::scenario::{Common, Method, ModelledSetup, PassSettings, Stated};
+use crate::scenario::{Builtin, Common, Method, ModelledSetup, PassSettings, Stated, foreign, misfit};
 use crate::sourced::Sourced;
 use crate::speculation::{Acceptance, DraftShape};
 use crate::units::AcceptLength;
@@ -56,8 +56,8 @@ fn named_calibration(name: &str) -> Result<Calibration, String> {
         return Ok(preset);
     }
     let path = Path::new(name);
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("no calibration preset `{name}`, and {name} cannot be read: {error}"))?;
+    let text = text_of(path, MOST_FILE_BYTES)
+        .map_err(|error| format!("no calibration preset `{name}`, and no file: {error}"))?;
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
     let side = move |file: &str| calibration::read_side_file(&folder.join(file));
     let short = path.file_name().map_or_else(|| name.to_owned(), |file| file.to_string_lossy().into_owned());
@@ -68,6 +68,8 @@ impl Measurement {
     /// The row as a setup.
     pub(in crate::cli) fn setup(&self, machine: &Machine) -> Result<ModelledSetup, String> {
         let needed = self.needed()?;
+        self.check_counts()?;
+        self.check_shape()?;
         let hardware = match self.hardware.as_deref().filter(|name| !name.is_empty()) {
             Some(name) => hardware::preset(name).ok_or_else(|| format!("no hardware preset `{name}`"))?,
             None => machine.hardware()?,
@@ -91,7 +93,7 @@ impl Measurement {
         // The drafter's passes are graphs.
         let mixed = needed.execution == Execution::Eager && self.method.is_some();
         let runtime = if mixed { calibration.beside_graphs(runtime) } else { runtime };
-        Ok(ModelledSetup {
+        let setup = ModelledSetup {
             common: Common {
                 name: self.id.clone(),
                 path: String::new(),
@@ -119,7 +121,57 @@ impl Measurement {
             verify: pass,
             draft_pass: graph,
             overlap: false,
-        })
+        };
+        match misfit(&setup, &Builtin) {
+            Some(fault) => Err(fault),
+            None => Ok(setup),
+        }
+    }
+
+    /// That the tables of a prediction were measured on another GPU than the row.
+    pub(in crate::cli) fn foreign(&self, machine: &Machine) -> Option<String> {
+        let name = self.hardware.as_deref().filter(|name| !name.is_empty())?;
+        let hardware = hardware::preset(name)?;
+        let (calibration, _) = self.calibration(machine, &hardware).ok()?;
+        foreign(&hardware, &calibration)
+    }
+
+    /// Numbers outside what a scenario takes.
+    fn check_counts(&self) -> Result<(), String> {
+        let counts = [
+            ("tensor", self.tensor, 1, 1024),
+            ("decode_context", self.decode_context, 1, 1024),
+            ("batch", self.batch, 1, 65_536),
+            ("steps", self.steps, 1, 64),
+            ("topk", self.topk, 1, 64),
+            ("draft_tokens", self.draft_tokens, 1, 1024),
+        ];
+        for (column, count, least, most) in counts {
+            if let Some(count) = count.filter(|count| !(least..=most).contains(count)) {
+                return Err(format!("`{column}` takes {least} to {most}, not {count}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A draft that cannot be, by the rules of a scenario.
+    fn check_shape(&self) -> Result<(), String> {
+        let (Some(steps), Some(rows)) = (self.steps, self.draft_tokens) else { return Ok(()) };
+        let topk = self.topk.unwrap_or(1);
+        let most = 1 + u64::from(topk) + u64::from(steps - 1) * u64::from(topk).pow(2);
+        let ngram = self.method() == Method::Ngram;
+        if ngram && steps >= rows {
+            return Err(format!("{rows} rows cannot hold a chain of {steps} drafted tokens"));
+        }
+        if !ngram && topk == 1 && rows != steps + 1 {
+            return Err(format!("a chain of {steps} steps verifies {} rows, not {rows}", steps + 1));
+        }
+        if !ngram && u64::from(rows) > most {
+            return Err(format!(
+                "a tree of {steps} steps and topk {topk} has at most {most} nodes, not {rows}"
+            ));
+        }
+        Ok(())
     }
 
     /// The row's own calibration, else the given one with the environment that it was measured in, else the default of
@@ -190,8 +242,8 @@ impl Measurement {
     /// A model file beside the table, or one of the shipped ones.
     fn file(&self, name: &str) -> Result<String, String> {
         match &self.folder {
-            Some(folder) => std::fs::read_to_string(folder.join(name))
-                .map_err(|error| format!("no preset `{name}`, and {}: {error}", folder.join(name).display())),
+            Some(folder) => text_of(&folder.join(name), MOST_FILE_BYTES)
+                .map_err(|error| format!("no preset `{name}`, and no file: {error}")),
             None => SHIPPED_MODELS
                 .iter()
                 .find(|(shipped, _)| *shipped == name)

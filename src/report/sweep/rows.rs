@@ -5,9 +5,10 @@
 
 use std::borrow::Cow;
 use std::io::Write as _;
+use std::ops::Range;
 
 use crate::report::number::finite;
-use crate::sweep::{Grid, Metric, Points, Row, Shard, Shown, Value};
+use crate::sweep::{Fnv, Grid, Metric, Points, Row, Shard, Shown, Value};
 
 /// The name of an axis' column: its key, and the unit of its numbers.
 pub(super) fn axis_column(axis: &Points) -> String {
@@ -33,13 +34,7 @@ pub fn sweep_csv_header(columns: &[String]) -> String {
 
 /// One row of the CSV.
 pub fn sweep_csv_row(row: &Row, metrics: usize, out: &mut Vec<u8>) {
-    for (dimension, axis) in row.grid.axes() {
-        match axis.shown(row.place[dimension]) {
-            Shown::Number(number) => put_number(number, out),
-            Shown::Other(text, _) => out.extend_from_slice(field(text).as_bytes()),
-        }
-        out.push(b',');
-    }
+    csv_axes(row.grid, row.place, out);
     match row.cells {
         Ok(cells) => {
             for cell in cells {
@@ -61,21 +56,39 @@ pub fn sweep_csv_row(row: &Row, metrics: usize, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// One row of the JSON lines.
-pub fn sweep_json_row(row: &Row, columns: &[String], out: &mut Vec<u8>) {
-    let mut names = columns.iter();
-    let mut begin = |out: &mut Vec<u8>| {
-        out.extend_from_slice(if out.last().is_none_or(|last| *last == b'\n') { b"{" } else { b"," });
-        put_text(names.next().expect("a column for each value"), out);
-        out.push(b':');
-    };
-    for (dimension, axis) in row.grid.axes() {
-        begin(out);
-        match axis.shown(row.place[dimension]) {
+/// The cells of the axes, a comma behind each.
+fn csv_axes(grid: &Grid, place: &[usize], out: &mut Vec<u8>) {
+    for (dimension, axis) in grid.axes() {
+        match axis.shown(place[dimension]) {
+            Shown::Number(number) => put_number(number, out),
+            Shown::Other(text, _) => out.extend_from_slice(field(text).as_bytes()),
+        }
+        out.push(b',');
+    }
+}
+
+/// The cells of the axes, a brace or comma before each.
+fn json_axes(grid: &Grid, place: &[usize], columns: &[String], out: &mut Vec<u8>) {
+    for ((dimension, axis), column) in grid.axes().zip(columns) {
+        begin_json(column, out);
+        match axis.shown(place[dimension]) {
             Shown::Number(number) => put_json_number(number, out),
             Shown::Other(_, json) => write!(out, "{json}").expect("memory takes all"),
         }
     }
+}
+
+fn begin_json(column: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(if out.last().is_none_or(|last| *last == b'\n') { b"{" } else { b"," });
+    put_text(column, out);
+    out.push(b':');
+}
+
+/// One row of the JSON lines.
+pub fn sweep_json_row(row: &Row, columns: &[String], out: &mut Vec<u8>) {
+    json_axes(row.grid, row.place, columns, out);
+    let mut names = columns[row.grid.axes().count()..].iter();
+    let mut begin = |out: &mut Vec<u8>| begin_json(names.next().expect("a column for each value"), out);
     let metrics = columns.len() - row.grid.axes().count() - 1;
     for at in 0..metrics {
         begin(out);
@@ -97,14 +110,34 @@ pub fn sweep_json_row(row: &Row, columns: &[String], out: &mut Vec<u8>) {
     out.extend_from_slice(b"}\n");
 }
 
-/// The first line of a shard's file: what it is a part of.
-pub fn sweep_shard_line(csv: bool, id: &str, shard: Shard, total: u64) -> String {
-    let (Shard { index, of }, points) = (shard, shard.range(total));
-    let rows = points.end - points.start;
+/// The first line of a shard's file: what it is a part of, and which points its rows are ([`places`]).
+pub fn sweep_shard_line(csv: bool, id: &str, shard: Shard, grid: &Grid, columns: &[String]) -> String {
+    let (Shard { index, of }, total) = (shard, grid.total());
+    let points = shard.range(total);
     let about = serde_json::json!({
-        "specplan_sweep": { "id": id, "shard": index, "of": of, "rows": rows, "total": total },
+        "specplan_sweep": {
+            "id": id, "shard": index, "of": of, "rows": points.end - points.start, "total": total,
+            "axes": grid.axes().count(), "columns": columns.len(), "places": places(csv, grid, points, columns),
+        },
     });
     format!("{}{about}\n", if csv { "# " } else { "" })
+}
+
+/// A hash of the cells of the axes of all rows, in order: FNV-1a, with the byte 255 behind each row.
+fn places(csv: bool, grid: &Grid, points: Range<u64>, columns: &[String]) -> String {
+    let (mut hash, mut place, mut cells) = (Fnv::default(), Vec::new(), Vec::new());
+    for index in points {
+        grid.place(index, &mut place);
+        cells.clear();
+        if csv {
+            csv_axes(grid, &place, &mut cells);
+        } else {
+            json_axes(grid, &place, columns, &mut cells);
+        }
+        hash.bytes(&cells);
+        hash.bytes(&[0xff]);
+    }
+    hash.text()
 }
 
 /// A field of a CSV, in quotes where it needs them (RFC 4180).

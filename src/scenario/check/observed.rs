@@ -33,6 +33,15 @@ pub(super) fn check(layer: &Layer, found: &mut Diagnostics) {
         let (supposed, measured) = (format!("{pass}.allreduce.time"), format!("{pass}.observed.allreduce"));
         both(layer, &supposed, &measured, "one all-reduce", found);
     }
+    let observed = &written.speculation.observed;
+    if let (Some(all), Some(independent)) = (observed.cycles, observed.effective_cycles)
+        && independent > all as f64
+    {
+        let title = format!("{independent} independent cycles are more than the {all} that were counted");
+        let diagnostic = Diagnostic::error(Code::Parts, title);
+        let diagnostic = layer.at(diagnostic, "speculation.observed.effective_cycles", "at most all");
+        found.push(layer.beside(diagnostic, "speculation.observed.cycles", "all"));
+    }
     agree(layer, baseline.observed.time.as_ref(), batch, found);
 }
 

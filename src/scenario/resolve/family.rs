@@ -10,9 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 
 use super::complete::{self, Kind};
+use super::contents::add_contents;
 use super::names::Names;
+use super::remarks::foreign_calibration;
 use super::{Named, Origin, Resolver};
-use crate::diagnostic::{Diagnostics, Severity};
+use crate::diagnostic::{Diagnostics, Severity, SourceText};
+use crate::scenario::axis::Points;
 use crate::scenario::check::check_values;
 use crate::scenario::direct::Direct;
 use crate::scenario::layer::Layer;
@@ -20,7 +23,7 @@ use crate::scenario::library::Library;
 use crate::scenario::load::{Laid, lay, read_tree};
 use crate::scenario::overrides::{DottedKey, Overrides, Parsed, observed_key, parse_set};
 use crate::scenario::setup::{ObservedSetup, Setup};
-use crate::scenario::tree::{Node, unset};
+use crate::scenario::tree::{Node, parse_value, unset};
 use crate::scenario::vary::varied;
 
 /// A scenario that is about to be varied many times.
@@ -136,6 +139,21 @@ impl<'l> Family<'l> {
         format!("{} {set:?} {unset:?} {named}", self.tree.to_json())
     }
 
+    /// The bytes of all files that the scenario, its overrides and the values of the axes name: with [`Family::identity`] all
+    /// that decides about the rows.
+    pub fn add_files<'a>(&self, axes: impl Iterator<Item = &'a Points>, add: &mut dyn FnMut(&[u8])) {
+        add_contents(&self.tree, add);
+        self.parsed.set.iter().for_each(|(_, value)| add_contents(value, add));
+        for axis in axes.filter(|axis| axis.direct.is_none() && axis.is_list()) {
+            for at in 0..axis.count() {
+                let source = SourceText::command_line(&*axis.text(at));
+                if let Ok(value) = parse_value(&source, 0..source.text.len()) {
+                    add_contents(&value, add);
+                }
+            }
+        }
+    }
+
     /// The scenario with values of keys, each as it would follow `--set`.
     ///
     /// # Errors
@@ -209,6 +227,17 @@ impl Branch {
     /// The scenario itself, of which the setups of this branch are variations.
     pub fn base(&self) -> &Setup {
         &self.root.setup
+    }
+
+    /// That the tables of its setups were measured on another GPU than the box has.
+    pub fn foreign(&self) -> Option<String> {
+        match (&self.named, &self.root.setup) {
+            (Some(named), _) => {
+                foreign_calibration(named.hardware.as_deref()?, named.calibration.as_deref()?)
+            }
+            (None, Setup::Modelled(setup)) => foreign_calibration(&setup.hardware, &setup.calibration),
+            (None, Setup::Observed(_)) => None,
+        }
     }
 
     /// Whether that differs from [`Family::base`].

@@ -1,11 +1,15 @@
 //! Whether the model can run on the box as the scenario divides it.
 
 use super::Resolver;
+use super::remarks;
+use crate::calibration::Calibration;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::forward::Parallelism;
 use crate::hardware::Hardware;
 use crate::model::{Attention, Draft, Model};
 use crate::scenario::layer::Layer;
+use crate::scenario::library::Library;
+use crate::scenario::setup::ModelledSetup;
 use crate::scenario::written::TransportWord;
 use crate::units::Bytes;
 
@@ -80,18 +84,7 @@ impl Resolver<'_, '_> {
 
     fn check_heads(&mut self, layer: &Layer, model: &Model, parallel: Parallelism) {
         let ranks = (parallel.tensor / parallel.data_attention.max(1)).max(1);
-        let uneven = model.layers.iter().find_map(|group| match &group.layer.attention {
-            Attention::Gqa(gqa) if !gqa.heads.is_multiple_of(ranks) => Some((gqa.heads, "query heads")),
-            Attention::Gqa(gqa) if uneven_pair(gqa.kv_heads, ranks) => {
-                Some((gqa.kv_heads, "key/value heads"))
-            }
-            Attention::Mla(mla) if !mla.heads.is_multiple_of(ranks) => Some((mla.heads, "query heads")),
-            Attention::Linear(linear) if !linear.value_heads.is_multiple_of(ranks) => {
-                Some((linear.value_heads, "value heads"))
-            }
-            _ => None,
-        });
-        let Some((heads, noun)) = uneven else { return };
+        let Some((heads, noun)) = uneven_heads(model, ranks) else { return };
         let title =
             format!("tensor-parallel size {ranks} does not divide the {heads} {noun} of {}", model.name);
         let diagnostic = Diagnostic::error(Code::TensorParallel, title);
@@ -109,11 +102,9 @@ impl Resolver<'_, '_> {
     fn check_memory(&mut self, layer: &Layer, fit: &Fit) {
         let Fit { hardware, model, parallel, context, .. } = *fit;
         let batch = layer.written.workload.batch.unwrap_or(1);
-        let drafter = fit.draft.map_or(Bytes::ZERO, |draft| self.library.draft_resident(draft));
-        let all = self.library.resident(model).get() + drafter.get();
-        let weights = Bytes::new(all / f64::from(parallel.tensor.max(1)));
-        let tokens = f64::from(batch) * f64::from(context);
-        let kv = Bytes::new(self.library.kv_per_token(model).get() * tokens / kv_shares(model, parallel));
+        let [weights, kv] =
+            needs(self.library, model, fit.draft, parallel, f64::from(batch) * f64::from(context));
+        let all = weights.get() * f64::from(parallel.tensor.max(1));
         let memory = self.library.memory(hardware);
         let needed = Bytes::new(weights.get() + kv.get());
         if needed.get() <= memory.get() {
@@ -154,6 +145,65 @@ impl Resolver<'_, '_> {
         let diagnostic = diagnostic.note("nothing is kept back for activations, CUDA graphs and the runtime");
         self.found.push(diagnostic.help(help));
     }
+}
+
+/// Heads that so many ranks cannot share, and what they are.
+fn uneven_heads(model: &Model, ranks: u32) -> Option<(u32, &'static str)> {
+    model.layers.iter().find_map(|group| match &group.layer.attention {
+        Attention::Gqa(gqa) if !gqa.heads.is_multiple_of(ranks) => Some((gqa.heads, "query heads")),
+        Attention::Gqa(gqa) if uneven_pair(gqa.kv_heads, ranks) => Some((gqa.kv_heads, "key/value heads")),
+        Attention::Mla(mla) if !mla.heads.is_multiple_of(ranks) => Some((mla.heads, "query heads")),
+        Attention::Linear(linear) if !linear.value_heads.is_multiple_of(ranks) => {
+            Some((linear.value_heads, "value heads"))
+        }
+        _ => None,
+    })
+}
+
+/// Weights and KV cache of one GPU with so many tokens in all.
+fn needs(
+    library: &dyn Library,
+    model: &Model,
+    draft: Option<&Draft>,
+    parallel: Parallelism,
+    tokens: f64,
+) -> [Bytes; 2] {
+    let drafter = draft.map_or(Bytes::ZERO, |draft| library.draft_resident(draft));
+    let all = library.resident(model).get() + drafter.get();
+    let kv = library.kv_per_token(model).get() * tokens / kv_shares(model, parallel);
+    [Bytes::new(all / f64::from(parallel.tensor.max(1))), Bytes::new(kv)]
+}
+
+/// Why a box cannot run a model as a setup divides it, for one that no scenario describes; the faults are those that a
+/// scenario of the same content has.
+pub fn misfit(setup: &ModelledSetup, library: &dyn Library) -> Option<String> {
+    let ModelledSetup { hardware, model, parallel, .. } = setup;
+    let (ranks, count) = (parallel.tensor, hardware.count);
+    if ranks > count {
+        return Some(format!("{ranks} ranks on {count} GPUs"));
+    }
+    if !ranks.is_multiple_of(parallel.decode_context) {
+        return Some(format!(
+            "`decode_context` {} does not divide the {ranks} ranks",
+            parallel.decode_context
+        ));
+    }
+    if let Some((heads, noun)) = uneven_heads(model, ranks) {
+        return Some(format!(
+            "tensor-parallel size {ranks} does not divide the {heads} {noun} of {}",
+            model.name
+        ));
+    }
+    let tokens = f64::from(setup.common.batch) * f64::from(setup.context);
+    let [weights, kv] = needs(library, model, setup.draft.as_deref(), *parallel, tokens);
+    let (needed, memory) = (Bytes::new(weights.get() + kv.get()), library.memory(hardware));
+    (needed.get() > memory.get())
+        .then(|| format!("{} does not fit: {needed} a GPU, and each has {memory}", model.name))
+}
+
+/// That tables were measured on another GPU than that of the box, where both are known.
+pub fn foreign(hardware: &Hardware, calibration: &Calibration) -> Option<String> {
+    remarks::foreign_calibration(hardware, calibration)
 }
 
 /// Whether heads can be neither divided evenly among ranks nor repeated evenly on them.

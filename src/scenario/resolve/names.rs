@@ -244,7 +244,7 @@ fn named(name: &str, place: Option<&Place>, is_preset: impl Fn(&str) -> bool) ->
 }
 
 /// A path relative to the file that names it; on the command line relative to the current folder.
-fn relative_to(place: Option<&Place>, name: &str) -> PathBuf {
+pub(super) fn relative_to(place: Option<&Place>, name: &str) -> PathBuf {
     match place {
         Some(place) if place.source.kind == SourceKind::File => beside(Path::new(&place.source.name), name),
         _ => PathBuf::from(name),

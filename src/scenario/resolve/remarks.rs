@@ -53,6 +53,20 @@ pub(super) fn unused_by_observed(layer: &Layer) -> Option<String> {
     ))
 }
 
+/// That independent cycles are taken for all, since the scenario does not say how many were counted.
+pub(super) fn cycles_unsaid(layer: &Layer) -> Option<String> {
+    let speculation = &layer.written.speculation;
+    let independent =
+        speculation.observed.effective_cycles.filter(|_| speculation.observed.cycles.is_none())?;
+    let counted = speculation.acceptance.histogram.is_some() || speculation.acceptance.file.is_some();
+    (!counted).then(|| {
+        format!(
+            "`speculation.observed.effective_cycles: {independent}` stands without `cycles`: it is taken for all cycles that \
+             were counted"
+        )
+    })
+}
+
 /// That the tables were measured on another GPU than the one of the box, where both are known.
 pub(super) fn foreign_calibration(hardware: &Hardware, calibration: &Calibration) -> Option<String> {
     let known = |name: &str| gpu_preset(name).map(|gpu| gpu.name);

@@ -18,12 +18,16 @@ pub const STDIN: &str = "-";
 /// # Errors
 /// The file is missing, no regular file (standard input excepted), too large, or no UTF-8 text.
 pub fn read_text(path: &Path, named_at: Option<&Place>) -> Result<String, Box<Diagnostic>> {
+    read_text_within(path, named_at, MOST_BYTES)
+}
+
+/// [`read_text`] with another limit \[B\].
+///
+/// # Errors
+/// The same.
+pub fn read_text_within(path: &Path, named_at: Option<&Place>, most: u64) -> Result<String, Box<Diagnostic>> {
     let stdin = named_at.is_none() && path == Path::new(STDIN);
-    let bytes = if stdin {
-        read_limited(&mut std::io::stdin().lock(), MOST_BYTES)
-    } else {
-        read_file(path, MOST_BYTES)
-    };
+    let bytes = if stdin { read_limited(&mut std::io::stdin().lock(), most) } else { read_file(path, most) };
     let mut text = bytes.and_then(as_text).map_err(|refusal| Box::new(refusal.told(path, named_at)))?;
     if text.starts_with('\u{feff}') {
         text.remove(0);
@@ -40,6 +44,8 @@ enum Refusal {
     TooLarge(String, u64),
     /// Saved as UTF-16.
     Utf16,
+    /// Packed with gzip.
+    Packed,
     /// The first byte that is no text, and its line.
     NoText {
         byte: usize,
@@ -81,6 +87,8 @@ impl Refusal {
             }
             Self::Utf16 => fault(Code::Unreadable, format!("`{shown}` is UTF-16, not UTF-8 text"))
                 .help("save it as UTF-8"),
+            Self::Packed => fault(Code::Unreadable, format!("`{shown}` is packed with gzip, not text"))
+                .help("unpack it with `gunzip`"),
             Self::NoText { byte, line } => {
                 let title = format!(
                     "`{shown}` is not UTF-8 text: byte {byte}, in line {line}, belongs to no character"
@@ -120,6 +128,9 @@ fn read_limited(reader: &mut dyn Read, most: u64) -> Result<Vec<u8>, Refusal> {
 }
 
 fn as_text(bytes: Vec<u8>) -> Result<String, Refusal> {
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        return Err(Refusal::Packed);
+    }
     if is_utf_16(&bytes) {
         return Err(Refusal::Utf16);
     }
