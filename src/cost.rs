@@ -23,7 +23,7 @@ mod shared;
 mod spread;
 
 pub use breakdown::{PartTime, Share};
-pub use communication::collective;
+pub use communication::{OtherWay, collective, other_way};
 pub use elastic::{Cause, Elastic, Scores};
 pub use pass::{Bound, CollectiveTotal, Exchange, PricedBlock, PricedOp, PricedPass};
 pub use price::{Pricing, price};

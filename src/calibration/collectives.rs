@@ -45,8 +45,8 @@ pub struct CollectiveKey {
     pub family: Family,
     /// How it was issued.
     pub mode: Mode,
-    /// How the bytes travelled.
-    pub transport: Transport,
+    /// How the bytes travelled; none: as NCCL lets them travel on that box by itself, whichever way that is.
+    pub transport: Option<Transport>,
 }
 
 /// An algorithm and a protocol that NCCL was told to use.
@@ -203,7 +203,7 @@ fn key(row: &Row) -> Result<CollectiveKey, TableError> {
         ranks: row.whole(1, 2, MOST_RANKS)?,
         family: row.word(2)?,
         mode: row.word(3)?,
-        transport: row.word(4)?,
+        transport: row.word_or_none(4)?,
     })
 }
 
@@ -256,7 +256,7 @@ mod tests {
         ranks: 8,
         family: Family::Nccl,
         mode: Mode::Graph,
-        transport: Transport::P2p,
+        transport: Some(Transport::P2p),
     };
 
     fn at(bytes: f64, server: Option<RuntimeKind>) -> (f64, Source, bool) {

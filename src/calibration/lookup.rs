@@ -92,7 +92,7 @@ impl Calibration {
         transport: Transport,
         bytes: Bytes,
     ) -> Option<Lookup> {
-        self.collective_by(None, CollectiveKey { op, ranks, family, mode, transport }, bytes)
+        self.collective_by(None, CollectiveKey { op, ranks, family, mode, transport: Some(transport) }, bytes)
     }
 
     /// As [`Self::collective`], with the rows of one server where the table tells servers apart.
@@ -133,7 +133,7 @@ impl Calibration {
                 && of.op == key.op
                 && of.ranks == key.ranks
                 && of.family == key.family
-                && of.transport == key.transport
+                && Some(of.transport) == key.transport
         };
         let mut candidates = self.fits.iter().filter(fits);
         candidates.clone().find(|fit| fit.covers(bytes)).or_else(|| candidates.next())

@@ -8,7 +8,7 @@ use super::exit::Failure;
 use super::output::{color_stderr, say};
 use crate::diagnostic::{Diagnostics, SourceText, render_all};
 use crate::scenario::tree::{self, STDIN};
-use crate::scenario::{self, FileKind, Overrides};
+use crate::scenario::{self, FileKind, Loaded, Overrides};
 use crate::{calibration, hardware, model};
 
 /// Checks every file.
@@ -50,7 +50,10 @@ fn checked(path: &Path, colour: bool) -> (&'static str, Found) {
     let wrong = |error: &dyn std::fmt::Display| format!("error: {}: {error}\n", path.display());
     let as_scenario = || {
         let opened = scenario::open(path, &Overrides::default(), &scenario::Builtin);
-        opened.map(|_| Vec::new()).map_err(|found| faults(&found))
+        let notes = |loaded: &Loaded| {
+            super::notes::passed_by(loaded.variation.as_ref().unwrap_or(&loaded.base))
+        };
+        opened.map(|(_, loaded)| notes(&loaded)).map_err(|found| faults(&found))
     };
     if path == Path::new(STDIN) {
         return (FileKind::Scenario.word(), as_scenario());

@@ -103,7 +103,7 @@ fn measured(setup: &ModelledSetup, modes: &[Mode]) -> Vec<(Bytes, Seconds)> {
     let fits = |curve: &&CollectiveCurve| {
         curve.key.op == CollectiveOp::AllReduce
             && curve.key.ranks == setup.parallel.tensor
-            && curve.key.transport == transport
+            && curve.key.transport.is_none_or(|word| word == transport)
             && modes.contains(&curve.key.mode)
     };
     let curves = || setup.calibration.collective_curves().iter().filter(fits);

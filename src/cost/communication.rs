@@ -5,6 +5,9 @@
 //! settings (a table times what was chosen when it was measured), else from rows with that choice forced, else from
 //! `collective::model_time`.
 //!
+//! Rows that do not tell their transport count as that which NCCL takes on this box by itself, with the variables that were
+//! set when they were measured.
+//!
 //! Rows timed one framework call at a time are `max(host issue, GPU)` and never serve as GPU time: eager passes
 //! take the rows of back-to-back calls, and what the host costs comes from the runtime profile.
 
@@ -13,7 +16,7 @@ use super::price::Pricing;
 use super::roofline::Cost;
 use crate::calibration::{CollectiveKey, Family, Forced, Lookup, Mode};
 use crate::collective::{
-    Backend, Choice, NcclEnvironment, NcclSettings, Policy, Request, choose, choose_with, model_time,
+    Backend, Choice, NcclEnvironment, NcclSettings, Policy, Request, Transport, choose, choose_with, model_time,
 };
 use crate::runtime::{CollectiveOp, Execution};
 use crate::sourced::{Source, Sourced};
@@ -46,7 +49,8 @@ impl<'a> Collectives<'a> {
         let request = Request { op, ranks, bytes, execution: with.execution };
         let choice = choose_with(with.hardware, with.runtime.kind, with.policy, &self.settings, request);
         let as_measured = self.is_as_measured(choice, request);
-        let measured = if as_measured { table(choice, request, with) } else { forced(choice, request, with) };
+        let measured =
+            if as_measured { self.table(choice, request) } else { forced(choice, request, with) };
         let cost = match measured {
             Some(row) => Cost { bound: Bound::Communication, ..Cost::from(row) },
             None => modelled(choice, request, with),
@@ -60,21 +64,70 @@ impl<'a> Collectives<'a> {
         if self.plain || choice.backend != Backend::Nccl {
             return true;
         }
-        let with = self.with;
-        let measured_with = with.calibration.facts.as_ref().map(|facts| facts.environment.clone());
-        let environment = NcclEnvironment { variables: measured_with.unwrap_or_default() };
-        let nccl = Policy { backend: Some(Backend::Nccl), environment, ..Policy::default() };
-        let plain = choose(with.hardware, with.runtime.kind, &nccl, request);
+        let plain = own_choice(request, self.with);
         (plain.algorithm, plain.protocol, plain.transport)
             == (choice.algorithm, choice.protocol, choice.transport)
     }
+
+    /// Rows measured inside graphs for a graph, back to back for eager; each stands in for the other, and the fits of
+    /// the calibration for both. Rows of this transport come before rows that tell none.
+    fn table(&self, choice: Choice, request: Request) -> Option<Lookup> {
+        let with = self.with;
+        let (key, bytes) = key(choice, request, with);
+        let of = |key| with.calibration.collective_by(Some(with.runtime.kind), key, bytes);
+        let told = of(key);
+        if told.is_some_and(|row| row.source == Source::Measured) {
+            return told;
+        }
+        let own = || choice.transport == own_choice(request, with).transport;
+        let untold = of(CollectiveKey { transport: None, ..key }).filter(|_| own());
+        untold.or(told)
+    }
 }
 
-/// Rows measured inside graphs for a graph, back to back for eager; each stands in for the other, and the fits of
-/// the calibration for both.
-fn table(choice: Choice, request: Request, with: &Pricing) -> Option<Lookup> {
-    let (key, bytes) = key(choice, request, with);
-    with.calibration.collective_by(Some(with.runtime.kind), key, bytes)
+/// What NCCL does on this box with the variables that were set when it was measured.
+fn own_choice(request: Request, with: &Pricing) -> Choice {
+    let measured_with = with.calibration.facts.as_ref().map(|facts| facts.environment.clone());
+    let environment = NcclEnvironment { variables: measured_with.unwrap_or_default() };
+    let nccl = Policy { backend: Some(Backend::Nccl), environment, ..Policy::default() };
+    choose(with.hardware, with.runtime.kind, &nccl, request)
+}
+
+/// Rows of NCCL that a pass would ask for and cannot use, since they went another way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherWay {
+    /// Ways for which the calibration has rows of the operation and these ranks.
+    pub measured: Vec<Transport>,
+    /// The way that NCCL takes here.
+    pub taken: Transport,
+    /// Whether NCCL takes it by itself, so that rows and box contradict each other; else the settings of the scenario do it.
+    pub by_itself: bool,
+}
+
+/// The rows that are passed by because of their transport alone: the calibration has rows of NCCL for this operation and
+/// these ranks, none of them by the transport that is taken, and no fit for it.
+pub fn other_way(request: Request, with: &Pricing) -> Option<OtherWay> {
+    let choice = choose(with.hardware, with.runtime.kind, with.policy, request);
+    if request.ranks < 2 || choice.backend != Backend::Nccl {
+        return None;
+    }
+    let curves = with.calibration.collective_curves().iter().filter(|curve| {
+        let key = curve.key;
+        (key.op, key.ranks, key.family) == (request.op, request.ranks, Family::Nccl)
+            && key.mode != Mode::Eager
+    });
+    let mut measured: Vec<Option<Transport>> = curves.map(|curve| curve.key.transport).collect();
+    measured.sort_unstable();
+    measured.dedup();
+    let fitted = with.calibration.fits.iter().any(|fit| {
+        (fit.of.op, fit.of.ranks, fit.of.transport) == (request.op, request.ranks, choice.transport)
+            && fit.of.family == Family::Nccl
+    });
+    let own = own_choice(request, with).transport;
+    let untold = measured.contains(&None).then_some(own);
+    let measured: Vec<Transport> = measured.into_iter().flatten().chain(untold).collect();
+    let passed_by = !measured.is_empty() && !measured.contains(&choice.transport) && !fitted;
+    passed_by.then(|| OtherWay { by_itself: own == choice.transport, measured, taken: choice.transport })
 }
 
 fn key(choice: Choice, request: Request, with: &Pricing) -> (CollectiveKey, Bytes) {
@@ -84,7 +137,7 @@ fn key(choice: Choice, request: Request, with: &Pricing) -> (CollectiveKey, Byte
     };
     let Request { op, ranks, bytes, .. } = request;
     let family = Family::from(choice.backend);
-    (CollectiveKey { op, ranks, family, mode, transport: choice.transport }, bytes)
+    (CollectiveKey { op, ranks, family, mode, transport: Some(choice.transport) }, bytes)
 }
 
 /// Rows that were measured with the algorithm and protocol of the choice forced, or with its protocol alone.

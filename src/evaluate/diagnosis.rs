@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::known::{Known, common};
 use crate::analytic::{Finding, Parts};
 use crate::collective::{Request, explain_choice};
+use crate::cost::{Pricing, other_way};
 use crate::runtime::{CollectiveOp, Execution, RuntimeKind};
 use crate::scenario::{ModelledSetup, Setup};
 use crate::sourced::Source;
@@ -23,7 +24,7 @@ pub(super) fn findings(setup: &Setup, known: &Known, parts: &Parts) -> Vec<Findi
         found.extend(host_bound(modelled, known));
         found.extend(transport_cliff(modelled, known));
         found.extend(split(modelled, known));
-        found.extend(baseline_differs(known));
+        found.extend(baseline_differs(modelled, known));
         found.extend(verify_differs(modelled, known));
         found.extend(allreduce_choice(modelled));
     }
@@ -150,7 +151,11 @@ fn split(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
     })
 }
 
-fn baseline_differs(known: &Known) -> Option<Finding> {
+fn baseline_differs(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
+    // The tables are of another way than the model takes: the difference is theirs, and is said as such.
+    if rows_contradict_box(setup) {
+        return None;
+    }
     let model = known.baseline_step.predicted?.value;
     let used = known.baseline_step.used.value;
     let (ratio, word) = far_apart(used, model)?;
@@ -229,6 +234,24 @@ fn allreduce_choice(setup: &ModelledSetup) -> Option<Finding> {
             better.choice.backend.word()
         )],
     })
+}
+
+/// Whether the calibration's all-reduces went another way than NCCL takes on this box by itself.
+fn rows_contradict_box(setup: &ModelledSetup) -> bool {
+    let with = Pricing {
+        hardware: &setup.hardware,
+        calibration: &setup.calibration,
+        runtime: &setup.runtime,
+        execution: setup.baseline.execution,
+        policy: &setup.baseline.policy,
+    };
+    let request = Request {
+        op: CollectiveOp::AllReduce,
+        ranks: setup.parallel.tensor,
+        bytes: message_size(setup, 1),
+        execution: setup.baseline.execution,
+    };
+    other_way(request, &with).is_some_and(|way| way.by_itself)
 }
 
 /// Factor and direction, where two times are further apart than noise explains.

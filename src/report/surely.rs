@@ -88,13 +88,23 @@ pub(super) fn moving(found: &Uncertainty) -> impl Iterator<Item = &Outcome> {
 
 /// One output: name, value, range by samples, range by first order.
 pub(super) fn outcome_cells(outcome: &Outcome) -> [String; 4] {
-    let ends = |low: f64, high: f64| range(&figure(outcome, low), &figure(outcome, high), true);
     let sometimes = outcome.reachable < 0.995;
+    let is_time = matches!(outcome.unit, "us" | "ms" | "s");
+    // No time is below zero: such an end of a range stands for what cannot be reached.
+    let out_of_reach = |number: f64| sometimes && is_time && number <= 0.0;
+    let ends = |low: f64, high: f64| {
+        let beyond = out_of_reach(low) && out_of_reach(high);
+        match (beyond || outcome.reachable <= 0.0, out_of_reach(low)) {
+            (true, _) => "—".to_owned(),
+            (_, true) => format!("none to {}", range(&figure(outcome, high), "", true).trim_end_matches(" to ")),
+            _ => range(&figure(outcome, low), &figure(outcome, high), true),
+        }
+    };
     let reachable =
         if sometimes { format!(" (reachable: {})", percent(outcome.reachable)) } else { String::new() };
     [
         format!("{}{reachable}", outcome.name),
-        figure(outcome, outcome.value),
+        if outcome.possible { figure(outcome, outcome.value) } else { "unreachable".to_owned() },
         ends(outcome.sampled.low, outcome.sampled.high),
         outcome.first_order.map_or_else(|| "—".to_owned(), |(low, high)| ends(low, high)),
     ]

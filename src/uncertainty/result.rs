@@ -42,6 +42,8 @@ pub struct Outcome {
     pub sampled: Summary,
     /// 5th and 95th percentile to first order; none where no input moves it.
     pub first_order: Option<(f64, f64)>,
+    /// Whether the value of the plain answer is possible at all.
+    pub possible: bool,
     /// Share of the samples in which the value is possible at all: an accept length that a cycle can yield, a time
     /// above zero. 1 for what is no break-even.
     pub reachable: f64,

@@ -169,6 +169,14 @@ impl Acceptances {
             .map(|p| format!("{:.3} ({:.3} to {:.3})", p.rate, p.interval.low, p.interval.high))
             .collect();
         listed("  per position   ", &positions, out);
+        out.push_str("                 given that all before it were accepted\n");
+        let reached: Vec<String> = counted
+            .positions
+            .iter()
+            .map(|count| format!("{:.3}", *count as f64 / counted.drafts as f64))
+            .collect();
+        listed("  cumulative     ", &reached, out);
+        out.push_str("                 of all drafts, as vLLM prints per position\n");
         let all = fits.counts.cycles();
         let cells: Vec<String> = fits
             .counts

@@ -89,7 +89,7 @@ fn collect(run: &Run, gpu: &Gpu, said: &Said, points: &mut BTreeMap<Key, Point>)
     let ranks = run.facts.ranks.filter(|ranks| (2..=1024).contains(ranks)).ok_or_else(|| {
         format!("{file}: the number of ranks is not told (no line `# Rank ...`), or fewer than 2")
     })?;
-    let transport = transport(run, gpu, said).0;
+    let transport = transport(run, gpu, said);
     if transport == "net" {
         return Err(format!(
             "{file}: NCCL went over the network interface; say what stands for it with --transport"
@@ -111,23 +111,15 @@ fn per_rank(op: &str, ranks: u32, row: &Collective) -> f64 {
     (row.bytes.get() / parts).floor()
 }
 
-/// The transport, and whether it was assumed.
-fn transport(run: &Run, gpu: &Gpu, said: &Said) -> (&'static str, bool) {
+/// The transport as told or said; empty where neither is: such rows serve whatever way NCCL takes by itself.
+fn transport(run: &Run, gpu: &Gpu, said: &Said) -> &'static str {
     // SXM cards have NVLink; other cards seldom wear a bridge.
     let sxm = gpu.nvlink.is_some() && (gpu.name.ends_with("sxm") || gpu.multicast);
-    let usual = if sxm {
-        "nvlink"
-    } else if gpu.p2p_over_pcie {
-        "p2p"
-    } else {
-        "shm"
-    };
-    let told = said.transport.or(match run.facts.transport {
+    said.transport.unwrap_or(match run.facts.transport {
         // NCCL calls it P2P whether it runs over NVLink or PCIe.
-        Some("p2p") if sxm => Some("nvlink"),
-        told => told,
-    });
-    (told.unwrap_or(usual), told.is_none())
+        Some("p2p") if sxm => "nvlink",
+        told => told.unwrap_or_default(),
+    })
 }
 
 /// What was assumed, and what the reader of the numbers should know.
@@ -140,14 +132,10 @@ pub(super) fn notes(runs: &[Run], said: &Said) -> Vec<String> {
     };
     let gpu = gpu(runs, said).ok();
     for run in runs {
-        if let Some(gpu) = &gpu
-            && let (word, true) = transport(run, gpu, said)
-        {
-            add(format!(
-                "transport {word} is assumed, as the stock driver does with {}: --transport says otherwise, and \
-                 NCCL_DEBUG=INFO makes nccl-tests tell",
-                gpu.title
-            ));
+        if gpu.as_ref().is_some_and(|gpu| transport(run, gpu, said).is_empty()) {
+            add("what carried the bytes is not told: the rows count as the way that NCCL takes by itself on the box of \
+                 the scenario. --transport says it, and NCCL_DEBUG=INFO makes nccl-tests tell"
+                .to_owned());
         }
         if run.facts.cpu_time {
             add(format!("{}: CPU times (-C 1) are no times of collectives and are left out", named(run)));

@@ -1,6 +1,7 @@
 //! What server logs told about decoding: accept length, cycle times by batch, and which law of acceptance the data support.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
@@ -8,6 +9,7 @@ use super::acceptance::Acceptances;
 use super::acceptance_file;
 use super::decoding_json;
 use super::section::{Section, Table};
+use crate::cli::args::{ImportArgs, ImportFormat};
 use crate::import::serving::{Basis, BatchRow, Counted, DecodeInterval, Digest, DigestBatch, RateForm};
 use crate::import::{Observation, What};
 use crate::units::{Seconds, TokensPerSecond, significant};
@@ -30,6 +32,24 @@ pub(super) struct Decoding {
     counters: Option<Counted>,
     /// Intervals between dumps.
     differences: u64,
+    /// The acceptance file that is written.
+    written: Option<String>,
+}
+
+impl Decoding {
+    /// None yet.
+    pub(super) fn new(args: &ImportArgs) -> Self {
+        let yaml = |path: &PathBuf| path.extension().is_some_and(|end| end == "yaml" || end == "yml");
+        let is_yaml =
+            |path: &&PathBuf| args.format.map_or(yaml(path), |format| format == ImportFormat::Yaml);
+        let name = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
+        Self { written: args.output.as_ref().filter(is_yaml).and_then(name), ..Self::default() }
+    }
+
+    /// The acceptance file as a scenario beside it names it.
+    pub(super) fn written(&self) -> &str {
+        self.written.as_deref().unwrap_or(acceptance_file::UNNAMED)
+    }
 }
 
 impl Section for Decoding {
@@ -88,7 +108,7 @@ impl Section for Decoding {
     fn yaml(&self) -> Option<Result<String, String>> {
         let digest = self.closed();
         let fits = Acceptances::of(&digest);
-        Some(acceptance_file::yaml(&self.files, &digest, &fits))
+        Some(acceptance_file::yaml(&self.files, &digest, &fits, self.written()))
     }
 
     fn notes(&self) -> Vec<String> {
@@ -105,11 +125,8 @@ impl Section for Decoding {
                 "acceptance was forced by the server's flags: this is no acceptance of a model".to_owned(),
             );
         }
-        let eager: u64 = digest.speculation.batches.values().map(|row| row.eager).sum();
-        if eager > 0 {
-            let all: u64 = digest.speculation.batches.values().map(|row| row.intervals).sum();
-            notes.push(format!("{eager} of {all} intervals verified outside a CUDA graph"));
-        }
+        let batch = compared(&digest).map(|(batch, ..)| batch);
+        notes.extend(acceptance_file::eager_words(&digest.speculation, batch));
         if digest.runs > 1 {
             notes.push(format!("{} runs of the server are taken together", digest.runs));
         }
@@ -316,7 +333,7 @@ fn graph(row: &BatchRow) -> String {
 }
 
 fn paste(digest: &Digest, fits: &Acceptances, out: &mut String) {
-    if let Some(block) = acceptance_file::observed(digest, fits) {
+    if let Some(block) = acceptance_file::observed(digest, fits, acceptance_file::UNNAMED) {
         out.push_str("\nFor a scenario (-o acceptance.yaml writes the acceptance):\n");
         for line in block.lines() {
             let _ = writeln!(out, "  {line}");

@@ -48,7 +48,7 @@ pub(super) fn keys(section: &Decoding, digest: &Digest, fits: &Acceptances, obje
     times(digest, &mut put);
     put("batches", batches(&digest.speculation));
     put("baseline_batches", batches(&digest.baseline));
-    put("observed", json!(acceptance_file::observed(digest, fits)));
+    put("observed", json!(acceptance_file::observed(digest, fits, section.written())));
 }
 
 /// Cycle, step and throughput at the batch with most intervals.

@@ -27,7 +27,7 @@ fn sections(args: &ImportArgs) -> Vec<Box<dyn Section>> {
         Box::new(Collectives::new(args)),
         Box::new(Servers::new(args)),
         Box::new(Benchmarks::new(args)),
-        Box::new(Decoding::default()),
+        Box::new(Decoding::new(args)),
         Box::new(Boxes::new(args)),
         Box::new(Models::default()),
         Box::new(Traces::default()),

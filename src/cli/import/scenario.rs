@@ -44,13 +44,37 @@ pub(super) fn yaml(server: &ServerCommand, file: &str, said: &Said) -> Result<St
         speculation(server, drafting, &model, execution, said, &mut out);
     }
     serving(server, &mut out);
-    if !server.not_modelled.is_empty() {
+    let captured = captured(server);
+    if !server.not_modelled.is_empty() || captured.is_some() {
         out.push_str("# Not modelled:\n");
+        for line in captured.iter().flatten() {
+            let _ = writeln!(out, "#   {line}");
+        }
         for flag in &server.not_modelled {
             let _ = writeln!(out, "#   {}", shown(flag));
         }
     }
     Ok(out)
+}
+
+/// Where graphs end: no key says it, so that the reader must, at larger batches.
+pub(super) fn captured(server: &ServerCommand) -> Option<Vec<String>> {
+    let captured = server.graph_max_batch.filter(|_| server.graph != Some(false))?;
+    let rows = server.drafting.as_ref().and_then(|drafting| drafting.draft_tokens).unwrap_or(1).max(1);
+    // SGLang counts requests, vLLM rows.
+    let (what, batch) = if server.server == "vllm" {
+        (format!("CUDA graphs of up to {captured} rows, {rows} a request"), captured / rows)
+    } else {
+        (format!("--cuda-graph-max-bs {captured}"), captured)
+    };
+    let keys = match &server.drafting {
+        Some(_) => "baseline, draft_pass and verify",
+        None => "baseline",
+    };
+    Some(vec![
+        format!("{what}: right up to batch {batch}; from batch {} on", batch + 1),
+        format!("  passes run eagerly: write `execution: eager` under {keys} there"),
+    ])
 }
 
 /// Safe in a comment.

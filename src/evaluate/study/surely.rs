@@ -72,6 +72,7 @@ pub(in crate::evaluate) fn of(loaded: &Loaded, samples: u32, seed: u64) -> Uncer
         value: found.middle[at],
         sampled: drawn.summary(at),
         first_order: found.range(at),
+        possible: study.is_possible(at, found.middle[at]),
         reachable: drawn.share_where(at, |value| study.is_possible(at, value)),
     };
     let effects = effects(&study, &found, samples, seed);

@@ -89,13 +89,34 @@ impl ServerCommand {
     }
 }
 
+/// Words for four bits a weight whose group size only the checkpoint tells; 128 is what AWQ and GPTQ write unless told.
+const INT4: [&str; 10] = [
+    "awq",
+    "awq_marlin",
+    "gptq",
+    "gptq_marlin",
+    "marlin",
+    "moe_wna16",
+    "auto-round",
+    "inc",
+    "w4afp8",
+    "int4",
+];
+
+/// What is taken for granted of a word for quantisation.
+pub(super) fn assumed_of(word: &str) -> Option<String> {
+    let int4 = INT4.contains(&word);
+    int4.then(|| format!("--quantization {word}: taken as int4-g128; the group size stands in config.json"))
+}
+
 /// Storage of weights by the servers' words for quantisation.
 pub(super) fn weights_word(word: &str) -> Option<&'static str> {
     match word {
-        "fp8" | "w8a8_fp8" | "modelopt_fp8" => Some("fp8"),
-        "w8a8_int8" => Some("int8"),
+        "fp8" | "w8a8_fp8" | "modelopt_fp8" | "fbgemm_fp8" | "ptpc_fp8" => Some("fp8"),
+        "w8a8_int8" | "blockwise_int8" | "experts_int8" => Some("int8"),
+        word if INT4.contains(&word) => Some("int4-g128"),
         "mxfp4" => Some("mxfp4"),
-        "modelopt_fp4" | "nvfp4" | "modelopt" => Some("nvfp4"),
+        "modelopt_fp4" | "petit_nvfp4" | "nvfp4" | "modelopt" => Some("nvfp4"),
         _ => None,
     }
 }

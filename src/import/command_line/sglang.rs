@@ -1,7 +1,7 @@
 //! SGLang's flags (`server_args.py` @067ad4d; adaptive speculation @369fa46) and what it requires of them.
 
 use super::flags::Flags;
-use super::server::{Drafting, ServerCommand, kv_word, weights_word};
+use super::server::{Drafting, ServerCommand, assumed_of, kv_word, weights_word};
 use crate::import::Summary;
 
 const VARIABLES: &[&str] =
@@ -40,7 +40,11 @@ pub(super) fn read(
         server.token_budget = budget.parse().ok().filter(|budget| *budget > 0);
     }
     server.weights = words(flags, "--quantization", weights_word, &mut wrong);
+    let group = flags.text(&["--quantization"]).and_then(|word| assumed_of(&word));
     server.kv = words(flags, "--kv-cache-dtype", kv_word, &mut wrong);
+    if let Some(group) = group {
+        warn("group-size", group);
+    }
     server.graph = flags.switch(&["--disable-cuda-graph"]).then_some(false);
     server.allreduce = allreduce(flags);
     let backend = flags.text(&["--attention-backend"]);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::flags::Flags;
-use super::server::{Drafting, ServerCommand, kv_word, weights_word};
+use super::server::{Drafting, ServerCommand, assumed_of, kv_word, weights_word};
 use crate::import::Summary;
 
 /// What the flags say; oddities go to the summary.
@@ -31,6 +31,7 @@ pub(super) fn read(
     server.max_requests = flags.whole(&["--max-num-seqs"], &mut wrong);
     server.token_budget = flags.whole(&["--max-num-batched-tokens"], &mut wrong);
     server.block_size = flags.whole(&["--block-size"], &mut wrong);
+    let mut group = None;
     for (name, ours, place) in [
         ("--quantization", weights_word as fn(&str) -> Option<&'static str>, &mut server.weights),
         ("--kv-cache-dtype", kv_word, &mut server.kv),
@@ -38,15 +39,21 @@ pub(super) fn read(
         let short = if name == "--quantization" { "-q" } else { name };
         if let Some(word) = flags.text(&[name, short]) {
             *place = ours(&word);
+            group = group.or_else(|| assumed_of(&word).filter(|_| name == "--quantization"));
             if place.is_none() && word != "auto" {
                 wrong(format!("{name} {word}: left to what the model's config.json says"));
             }
         }
     }
     let eager = flags.switch(&["--enforce-eager"]);
+    let captured = flags.whole(&["--max-cudagraph-capture-size"], &mut wrong);
     let compilation = flags.object(&["--compilation-config", "-O", "-cc"], &mut wrong);
     let speculation = flags.object(&["--speculative-config", "--speculative_config"], &mut wrong);
     graphs(&mut server, eager, compilation, &mut warn);
+    server.graph_max_batch = captured.or(server.graph_max_batch);
+    if let Some(group) = group {
+        warn("group-size", group);
+    }
     server.drafting = match speculation {
         Some(config) => Some(drafting(&config, &mut warn)),
         None => drafting_v0(flags, &mut warn),

@@ -25,6 +25,9 @@ fn lay_entry(map: &mut IndexMap<String, Entry>, key: String, above: Entry) {
         map.insert(key, above);
         return;
     };
+    if adds_formats(&key, &above.value) {
+        with_name(&mut below.value);
+    }
     if above.value.content == Content::Null {
         map.shift_remove(&key);
     } else if key == EXCLUSIVE {
@@ -38,6 +41,27 @@ fn lay_entry(map: &mut IndexMap<String, Entry>, key: String, above: Entry) {
 /// The map of which exactly one key may stand: a new kind of acceptance replaces the old one.
 const EXCLUSIVE: &str = "acceptance";
 
+/// Keys of which a plain name stands for a map: `model: kimi-k2.5` for `model: { preset: kimi-k2.5 }`.
+const NAMED: [&str; 2] = ["model", "draft"];
+
+/// Whether a map says how weights or KV are stored, and of which model is left to what lies below.
+fn adds_formats(key: &str, value: &Node) -> bool {
+    let formats = |map: &IndexMap<String, Entry>| {
+        !map.is_empty() && map.keys().all(|key| key == "weights" || key == "kv")
+    };
+    NAMED.contains(&key) && value.map().is_some_and(formats)
+}
+
+/// The map that a plain name stands for.
+fn with_name(node: &mut Node) {
+    let Content::Text(name) = &node.content else { return };
+    let ending = [".json", ".yaml", ".yml", ".gz"].iter().any(|ending| name.ends_with(ending));
+    let key = if name.contains(['/', '\\']) || ending { "config" } else { "preset" };
+    let place = node.place.clone();
+    let name = std::mem::replace(node, Node::empty_map(place.clone()));
+    as_map(node).insert(key.to_owned(), Entry { key: place, value: name });
+}
+
 /// Sets a dotted key, making maps on the way. `key` is where the key was written.
 pub fn set(root: &mut Node, path: &str, key: &Place, value: Node) {
     let steps: Vec<&str> = path.split('.').collect();
@@ -49,6 +73,9 @@ pub fn set(root: &mut Node, path: &str, key: &Place, value: Node) {
             .entry((*step).to_owned())
             .or_insert_with(|| Entry { key: place.clone(), value: Node::empty_map(place) });
         node = &mut entry.value;
+        if NAMED.contains(step) && matches!(steps[depth + 1..], ["weights" | "kv"]) {
+            with_name(node);
+        }
         if *step == EXCLUSIVE {
             as_map(node).retain(|kind, _| *kind == steps[depth + 1]);
         }
