@@ -15,6 +15,7 @@
 
 mod acceptance;
 mod beta;
+mod beta_quantile;
 mod cycle;
 mod error;
 mod fit;
@@ -33,6 +34,7 @@ mod tree_table;
 
 pub use acceptance::{Acceptance, Geometric};
 pub use beta::BetaRate;
+pub use beta_quantile::{beta_quantile, student_quantile};
 pub use cycle::{Cycle, DraftWork, HostWork};
 pub use error::AcceptanceError;
 pub use fit::{Counts, Estimate, Fits, GeometricFit, Recommended};

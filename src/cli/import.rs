@@ -19,6 +19,8 @@ mod model_name;
 mod models;
 mod profile;
 mod render;
+#[cfg(test)]
+mod round_trips;
 mod scenario;
 mod section;
 mod servers;

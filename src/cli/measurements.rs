@@ -89,7 +89,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Measurement>, String> {
     parse(&bytes, &path.display().to_string(), path.parent())
 }
 
-fn parse(bytes: &[u8], name: &str, folder: Option<&Path>) -> Result<Vec<Measurement>, String> {
+pub(super) fn parse(bytes: &[u8], name: &str, folder: Option<&Path>) -> Result<Vec<Measurement>, String> {
     let mut reader = csv::Reader::from_reader(bytes);
     let mut rows = Vec::new();
     for (number, row) in reader.deserialize::<Measurement>().enumerate() {

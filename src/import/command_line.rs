@@ -49,7 +49,7 @@ fn read(input: &mut dyn BufRead, sink: &mut Sink) -> Summary {
     if let Err(error) = Read::take(input, LONGEST).read_to_end(&mut bytes) {
         summary.cut = Some(error.to_string());
     }
-    let text = String::from_utf8_lossy(&bytes);
+    let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
     summary.lines = text.lines().count() as u64;
     let mut exported: Vec<(String, String)> = Vec::new();
     for command in shell::commands(&text) {

@@ -47,6 +47,3 @@ pub use rate::{RateForm, RateSegment};
 pub(super) use responses::RESPONSES;
 pub(super) use tensorrt::ITERATIONS;
 pub use timeline::{Timeline, Window};
-
-#[cfg(test)]
-mod fuzz_tests;

@@ -106,6 +106,12 @@ pub enum AcceptanceError {
         /// Accepted before, or cycles.
         tried: u64,
     },
+    /// A count that no counter reaches.
+    #[error("{count} cycles are more than any server counts: at most 2^53")]
+    CountTooLarge {
+        /// The count.
+        count: u64,
+    },
 }
 
 /// `value` if it is a probability.
@@ -126,5 +132,8 @@ pub(super) fn normalised(weights: &[f64]) -> Result<Vec<f64>, AcceptanceError> {
         return Err(AcceptanceError::NotAWeight { position: i + 1, value: weights[i] });
     }
     let sum: f64 = weights.iter().sum();
+    if sum.is_infinite() {
+        return normalised(&weights.iter().map(|w| w / f64::MAX).collect::<Vec<_>>());
+    }
     if sum > 0.0 { Ok(weights.iter().map(|w| w / sum).collect()) } else { Err(AcceptanceError::NoWeight) }
 }

@@ -22,6 +22,9 @@ use super::shape::DraftShape;
 /// Below this probability a law counts as refuted.
 const REFUTED: f64 = 0.05;
 
+/// Counts up to here are exact as floating point numbers, and their sums over positions fit.
+const MOST: u64 = 1 << 53;
+
 /// Cycles by how far they were accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counts {
@@ -34,7 +37,7 @@ impl Counts {
     pub fn from_histogram(cycles: &[u64]) -> Result<Self, AcceptanceError> {
         let mut at_least = cycles.to_vec();
         for i in (0..at_least.len().saturating_sub(1)).rev() {
-            at_least[i] += at_least[i + 1];
+            at_least[i] = at_least[i].saturating_add(at_least[i + 1]);
         }
         Self::checked(at_least)
     }
@@ -47,6 +50,9 @@ impl Counts {
     fn checked(at_least: Vec<u64>) -> Result<Self, AcceptanceError> {
         if at_least.first().is_none_or(|cycles| *cycles == 0) {
             return Err(AcceptanceError::Empty);
+        }
+        if let Some(count) = at_least.iter().copied().find(|count| *count > MOST) {
+            return Err(AcceptanceError::CountTooLarge { count });
         }
         match at_least.windows(2).position(|pair| pair[1] > pair[0]) {
             Some(i) => Err(AcceptanceError::Counts {
@@ -89,7 +95,7 @@ impl Counts {
         let cycles = self.cycles() as f64;
         let mean = self.accepted() as f64 / cycles;
         let square: f64 =
-            self.histogram().iter().zip(0_u32..).map(|(c, n)| *c as f64 * f64::from(n * n)).sum();
+            self.histogram().iter().zip(0_u32..).map(|(c, n)| *c as f64 * f64::from(n).powi(2)).sum();
         let variance = (square / cycles - mean * mean).max(0.0);
         let half = SPREAD_DEVIATIONS * (variance / cycles).sqrt();
         let end = |x: f64| AcceptLength::new(1.0 + x.clamp(0.0, f64::from(self.drafted())));

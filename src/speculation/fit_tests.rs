@@ -110,3 +110,16 @@ fn intervals_of_the_beta_law_cover_nine_times_in_ten() {
     assert!((167..=193).contains(&rate), "{rate}");
     assert!((167..=193).contains(&dispersion), "{dispersion}");
 }
+
+/// Found by fuzzing metrics: sums of such counts overflow.
+#[test]
+fn counts_that_no_server_reaches_are_refused() {
+    let large = (1 << 53) + 1;
+    assert_eq!(Counts::from_positions(large, &[1]), Err(AcceptanceError::CountTooLarge { count: large }));
+    assert_eq!(
+        Counts::from_histogram(&[u64::MAX, 1]),
+        Err(AcceptanceError::CountTooLarge { count: u64::MAX })
+    );
+    let most = Counts::from_positions(1 << 53, &[1 << 53; 9]).expect("the most");
+    assert_eq!(Fits::new(most).counts.accepted(), 9 << 53);
+}

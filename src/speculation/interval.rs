@@ -4,8 +4,7 @@
 //! ([`SPREAD_DEVIATIONS`](crate::sourced::SPREAD_DEVIATIONS)). Trials count as independent; tokens of one request
 //! are not quite, so that the intervals are somewhat too narrow for a handful of long requests.
 
-use statrs::distribution::{Beta, ContinuousCDF};
-
+use super::beta_quantile::beta_quantile;
 use crate::sourced::SPREAD_DEVIATIONS;
 
 /// Probability in each tail.
@@ -41,13 +40,11 @@ pub fn wilson_interval(accepted: u64, tried: u64) -> Interval {
 /// Clopper and Pearson's exact interval (Biometrika 26, 1934): never covers less often than stated, so it is wider.
 pub fn exact_interval(accepted: u64, tried: u64) -> Interval {
     let accepted = accepted.min(tried);
-    let quantile = |a: u64, b: u64, p: f64| {
-        Beta::new(a as f64, b as f64).expect("both parameters are at least 1").inverse_cdf(p)
-    };
+    let quantile = |a: u64, b: u64, p: f64| beta_quantile(a as f64, b as f64, p);
     let rejected = tried - accepted;
     Interval {
-        low: if accepted == 0 { 0.0 } else { quantile(accepted, rejected + 1, TAIL) },
-        high: if rejected == 0 { 1.0 } else { quantile(accepted + 1, rejected, 1.0 - TAIL) },
+        low: if accepted == 0 { 0.0 } else { quantile(accepted, rejected.saturating_add(1), TAIL) },
+        high: if rejected == 0 { 1.0 } else { quantile(accepted.saturating_add(1), rejected, 1.0 - TAIL) },
     }
 }
 
@@ -72,6 +69,21 @@ mod tests {
         let none = exact_interval(0, 20);
         assert!(((1.0 - none.high).powi(20) - 0.05).abs() < 1e-6);
         assert!(exact_interval(0, 0).low.abs() < 1e-15);
+    }
+
+    #[test]
+    fn counts_of_any_size_have_an_interval() {
+        for (accepted, tried) in
+            [(3, u64::MAX), (u64::MAX / 2, u64::MAX), (u64::MAX - 1, u64::MAX), (1 << 52, 1 << 53)]
+        {
+            let interval = exact_interval(accepted, tried);
+            let rate = accepted as f64 / tried as f64;
+            assert!((0.0..=rate * (1.0 + 1e-9)).contains(&interval.low), "{accepted} {tried} {interval:?}");
+            assert!(
+                interval.high >= rate * (1.0 - 1e-9) && interval.high <= 1.0,
+                "{accepted} {tried} {interval:?}"
+            );
+        }
     }
 
     #[test]

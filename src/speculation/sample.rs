@@ -5,9 +5,9 @@
 //! request are as correlated as its law says, while over all cycles the marginal law is met.
 
 use rand::{Rng, RngExt};
-use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::acceptance::Acceptance;
+use super::beta_quantile::beta_quantile;
 use super::mixture::pick;
 use super::positions::power;
 use super::shape::DraftShape;
@@ -40,9 +40,7 @@ impl Acceptance {
                 let weights = (0..=shape.depth()).map(|i| law.tail(i));
                 let total: f64 = weights.clone().sum();
                 let extra = pick(weights, rng.random::<f64>() * total);
-                let drawn =
-                    Beta::new(law.alpha() + extra as f64, law.beta()).expect("parameters stay above 0");
-                Kept::Rate(drawn.inverse_cdf(rng.random()).clamp(0.0, 1.0))
+                Kept::Rate(beta_quantile(law.alpha() + extra as f64, law.beta(), rng.random()))
             }
             Self::Markov(law) => Kept::State(pick(law.stationary().iter().copied(), rng.random::<f64>())),
             _ => Kept::Nothing,

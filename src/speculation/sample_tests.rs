@@ -2,6 +2,7 @@
 
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use statrs::distribution::{Beta, ContinuousCDF as _};
 
 use super::*;
 use crate::speculation::{Counts, Fits, Markov, Mixture, chi_square};

@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use statrs::distribution::{ContinuousCDF as _, StudentsT};
-
 use super::decoding::{count, wrapped};
 use crate::import::serving::{Counted, Digest};
 use crate::sourced::SPREAD_DEVIATIONS;
 use crate::speculation::{
-    Acceptance, ChiSquare, Counts, DraftShape, Fits, Recommended, solve_rate, wilson_interval,
+    Acceptance, ChiSquare, Counts, DraftShape, Fits, Recommended, solve_rate, student_quantile,
+    wilson_interval,
 };
 use crate::units::{AcceptLength, significant};
 
@@ -229,7 +228,7 @@ impl Acceptances {
 /// Deviations of a range that holds nine times in ten, when the error was estimated from so many intervals.
 fn student(intervals: u64) -> Option<f64> {
     let freedom = intervals.checked_sub(1).filter(|freedom| *freedom > 0)?;
-    StudentsT::new(0.0, 1.0, freedom as f64).ok().map(|law| law.inverse_cdf(0.95))
+    Some(student_quantile(freedom as f64, 0.95))
 }
 
 /// The law's name in reports.

@@ -12,6 +12,9 @@ use crate::units::significant;
 /// The deepest histogram that a scenario takes.
 const DEEPEST: usize = 65;
 
+/// The largest count that a scenario takes.
+const MOST_COUNT: u64 = 1_000_000_000_000_000;
+
 /// The file.
 ///
 /// # Errors
@@ -32,14 +35,21 @@ pub(super) fn yaml(
         "# Acceptance as a server told it. A scenario beside it reads it: `acceptance: {{ file: {} }}`.\nacceptance:\n",
         plain(written)
     );
-    let histogram =
-        fits.fits.as_ref().map(|fits| fits.counts.histogram()).filter(|cells| cells.len() <= DEEPEST);
+    let histogram = fits
+        .fits
+        .as_ref()
+        .map(|fits| fits.counts.histogram())
+        .filter(|cells| cells.len() <= DEEPEST && cells.iter().all(|count| *count <= MOST_COUNT));
     if let Some(cells) = &histogram {
         let cells: Vec<String> = cells.iter().map(u64::to_string).collect();
         let cells = cells.join(", ");
         let _ = writeln!(out, "  # Cycles by accepted drafted tokens: 0, 1, 2, ...\n  histogram: [{cells}]");
     } else {
         let deviation = length.ends.map(|(low, high)| 0.5 * (high - low) / SPREAD_DEVIATIONS);
+        // A scenario refuses a spread that reaches where no accept length can be.
+        let places = |value: f64| (value * 1e4).floor() / 1e4;
+        let most = places((places(length.value) - 1.0) / SPREAD_DEVIATIONS);
+        let deviation = deviation.map(|d| d.min(most));
         let spread = deviation.filter(|d| *d > 0.0).map_or(String::new(), |d| format!(" +- {d:.4}"));
         let _ = writeln!(
             out,

@@ -1,223 +1,132 @@
-//! Mutated files of every kind: no importer may panic, hang or give a file that specplan then refuses.
+//! Mutated files of every kind: no reader may panic, hang, take memory without bound, or say what cannot be.
 //!
-//! `SPECPLAN_FUZZ_SECONDS=180 cargo test --lib fuzz_import -- --ignored` runs each kind for that long; corpora lie in
-//! `tests/fixtures/fuzz/KIND/`. `SPECPLAN_FUZZ_KIND` names one kind. Deterministic in the number of runs: seed and corpus decide
-//! every mutation. What fails is written to the temporary folder, and its path printed by the panic.
+//! ```text
+//! SPECPLAN_FUZZ_SECONDS=180 SPECPLAN_FUZZ_KIND=sglang-log,trace cargo test --lib fuzz_readers -- --ignored --nocapture
+//! ```
+//!
+//! runs each kind for that long; kinds are those of `import --kinds`, and `calibration`, `box`, `acceptance`, `scenario`,
+//! `measurements`, `request-trace`. Corpora lie in `tests/fixtures/fuzz/KIND/`. Seed and corpus decide every input. What fails is
+//! written to the temporary folder; an input that takes longer than [`PATIENCE`] is written there too, and ends the process.
 
-use std::io::Cursor;
+mod files;
+mod laws;
+mod mutate;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rand::{Rng, RngExt as _, SeedableRng as _};
+use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::group::Group;
-use super::render;
-use crate::calibration;
-use crate::cli::args::{ColorChoice, ImportArgs};
-use crate::diagnostic::SourceText;
-use crate::hardware;
-use crate::import::{self, Head, Kind};
-use crate::scenario::{FileKind, tree};
+use crate::import::Kind;
+use mutate::mutated;
 
-/// Things that stand in such files and things that should not.
-const TOKENS: &[&[u8]] = &[
-    b"nan",
-    b"inf",
-    b"-1",
-    b"0",
-    b"1e309",
-    b"18446744073709551616",
-    b"\"",
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b",",
-    b":",
-    b"\\",
-    b"\r\n",
-    b"\0",
-    b"\xff\xfe",
-    b"#",
-    b"%",
-    b"N/A",
-    b"null",
-    b"NaN",
-    b"\x1b[4m",
-    b"=",
-    b"\t",
-    b"1",
-    b"2",
-    b"0.0",
-    b"99999",
-    b"'",
-    b"--",
-];
+/// The longest that one input may take: a hundred times what any of this size does.
+const PATIENCE: Duration = Duration::from_secs(10);
 
-fn args(gpu: Option<&str>) -> ImportArgs {
-    ImportArgs {
-        inputs: Vec::new(),
-        gpu: gpu.map(str::to_owned),
-        quiet: true,
-        color: ColorChoice::Never,
-        ..ImportArgs::default()
-    }
+/// Inputs of a kind in an ordinary run of the tests.
+const MOMENT: u64 = 60;
+
+/// Memory that a process may ever have held \[KiB\]: inputs are at most 1 MiB.
+const MOST_MEMORY: u64 = 1 << 20;
+
+/// A kind of file, and what is done with one.
+#[derive(Clone)]
+struct Target {
+    word: &'static str,
+    check: fn(&'static str, &[u8], u64),
 }
 
-fn corpus(kind: Kind) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fuzz").join(kind.word());
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+fn targets() -> Vec<Target> {
+    let import = |kind: Kind| Target { word: kind.word(), check: laws::check };
+    Kind::all().map(import).chain(files::TARGETS.iter().cloned()).collect()
+}
+
+fn corpus(word: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fuzz").join(word);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
 }
 
-/// One to eight changes of a file.
-fn mutated(corpus: &[Vec<u8>], random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
-    let mut bytes = corpus[random.random_range(0..corpus.len())].clone();
-    for _ in 0..random.random_range(1..=8) {
-        mutate(&mut bytes, corpus, random);
-    }
-    bytes.truncate(1 << 20);
-    bytes
+fn keep(word: &str, run: u64, bytes: &[u8]) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("specplan-fuzz-{word}-{run}"));
+    std::fs::write(&path, bytes).unwrap();
+    path
 }
 
-fn mutate(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Xoshiro256PlusPlus) {
-    let length = bytes.len();
-    let at = random.random_range(0..=length);
-    let some = random.random_range(0..=(length - at).min(200));
-    match random.random_range(0..11u32) {
-        0 if at < length => bytes[at] ^= 1 << random.random_range(0..8u32),
-        1 if at < length => bytes[at] = random.random(),
-        2 => drop(bytes.drain(at..at + some)),
-        3 => {
-            let copy = bytes[at..at + some].to_vec();
-            let to = random.random_range(0..=length);
-            bytes.splice(to..to, copy);
-        }
-        4 => {
-            let token = TOKENS[random.random_range(0..TOKENS.len())];
-            bytes.splice(at..at, token.iter().copied());
-        }
-        5 => bytes.truncate(at),
-        6 => {
-            let other = &corpus[random.random_range(0..corpus.len())];
-            let from = random.random_range(0..=other.len());
-            bytes.truncate(at);
-            bytes.extend_from_slice(&other[from..]);
-        }
-        7 => number(bytes, at, random),
-        8 => lines(bytes, random),
-        9 => bytes.splice(at..at, std::iter::repeat_n(b'7', random.random_range(1..400))).for_each(drop),
-        _ => bytes.extend_from_slice(&corpus[random.random_range(0..corpus.len())]),
-    }
-}
-
-/// Puts another number, or no number, in the place of the next one.
-fn number(bytes: &mut Vec<u8>, at: usize, random: &mut Xoshiro256PlusPlus) {
-    let Some(from) = (at..bytes.len()).find(|at| bytes[*at].is_ascii_digit()) else { return };
-    let to = (from..bytes.len())
-        .find(|at| !(bytes[*at].is_ascii_digit() || bytes[*at] == b'.'))
-        .unwrap_or(bytes.len());
-    let token = TOKENS[random.random_range(0..TOKENS.len())];
-    bytes.splice(from..to, token.iter().copied());
-}
-
-/// Swaps two lines.
-fn lines(bytes: &mut Vec<u8>, random: &mut Xoshiro256PlusPlus) {
-    let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
-    let (a, b) = (random.random_range(0..lines.len()), random.random_range(0..lines.len()));
-    lines.swap(a, b);
-    *bytes = lines.join(&b'\n');
-}
-
-/// All that the program does with a file, short of printing.
-fn import_all(kind: Kind, bytes: &[u8], gpu: Option<&str>) {
-    let begun = Instant::now();
-    if let Ok(mut input) = import::open(Cursor::new(bytes.to_vec())) {
-        let _ = input.head();
-    }
-    let _ = Kind::guess(&Head { text: String::from_utf8_lossy(bytes).into_owned() });
-    let mut group = Group::new(kind, &args(gpu));
-    group.begin("file");
-    let summary = kind.read(bytes, &mut |observation| group.take(&observation));
-    assert!(summary.skipped.first.len() <= 5);
-    assert!(summary.lines == 0 || summary.lines <= bytes.len() as u64 + 1, "{} lines", summary.lines);
-    group.end("file".to_owned(), summary);
-    let groups = [group];
-    let _ = render::text(&groups, false);
-    let json = render::json(&groups);
-    serde_json::from_str::<serde_json::Value>(&json).expect("the result is JSON");
-    let _ = (render::csv(&groups), render::markdown(&groups));
-    if let Ok(yaml) = render::yaml(&groups) {
-        taken(&yaml);
-    }
-    assert!(begun.elapsed() < Duration::from_secs(10), "it took {:?}", begun.elapsed());
-}
-
-/// The file is one that specplan takes.
-fn taken(yaml: &str) {
-    let tree = tree::parse(&SourceText::file("file", yaml.to_owned()))
-        .unwrap_or_else(|faults| panic!("{faults:?}\n{yaml}"));
-    match FileKind::of(&tree) {
-        FileKind::Calibration => {
-            let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
-            calibration::parse("file", yaml, &none).unwrap_or_else(|error| panic!("{error}\n{yaml}"));
-        }
-        FileKind::Box => {
-            hardware::parse("file", &tree.to_json()).unwrap_or_else(|error| panic!("{error}\n{yaml}"));
-        }
-        FileKind::Scenario | FileKind::ModelConfig => {}
-    }
-}
-
-/// Runs a kind for a time.
-fn fuzz(kind: Kind, time: Duration) -> u64 {
-    let corpus = corpus(kind);
-    if corpus.is_empty() {
-        return 0;
-    }
+/// Runs inputs until `more` says no; how many.
+fn fuzz(target: &Target, more: impl Fn(u64) -> bool) -> u64 {
+    let corpus = corpus(target.word);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(0x5eed);
-    let begun = Instant::now();
-    let mut runs = 0;
-    while begun.elapsed() < time {
-        let bytes = if runs < corpus.len() as u64 {
-            corpus[runs as usize].clone()
-        } else {
-            mutated(&corpus, &mut random)
-        };
-        let gpu = (random.next_u64() % 2 == 0).then_some("rtx-4090");
-        if catch_unwind(AssertUnwindSafe(|| import_all(kind, &bytes, gpu))).is_err() {
-            let path = std::env::temp_dir().join(format!("specplan-fuzz-{}-{runs}", kind.word()));
-            std::fs::write(&path, &bytes).unwrap();
-            panic!("{} fails on {} (run {runs})", kind.word(), path.display());
+    let current = Mutex::new((Instant::now(), 0, Vec::new()));
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watchdog = scope.spawn(|| watch(target.word, &current, &done));
+        let mut run = 0;
+        while more(run) {
+            let bytes = match corpus.get(run as usize) {
+                Some(bytes) => bytes.clone(),
+                None => mutated(&corpus, &mut random),
+            };
+            *current.lock().unwrap() = (Instant::now(), run, bytes.clone());
+            if catch_unwind(AssertUnwindSafe(|| (target.check)(target.word, &bytes, run))).is_err() {
+                done.store(true, Ordering::Relaxed);
+                panic!("{} fails on {}", target.word, keep(target.word, run, &bytes).display());
+            }
+            run += 1;
         }
-        runs += 1;
+        done.store(true, Ordering::Relaxed);
+        watchdog.thread().unpark();
+        run
+    })
+}
+
+/// Ends the process where one input takes too long: a thread that hangs cannot be ended otherwise.
+fn watch(word: &str, current: &Mutex<(Instant, u64, Vec<u8>)>, done: &AtomicBool) {
+    while !done.load(Ordering::Relaxed) {
+        std::thread::park_timeout(PATIENCE / 20);
+        let (since, run, bytes) = &*current.lock().unwrap();
+        if !done.load(Ordering::Relaxed) && since.elapsed() > PATIENCE {
+            let path = keep(word, *run, bytes);
+            let memory = peak_memory().map_or(String::new(), |kib| format!("; {} MiB at most", kib / 1024));
+            std::fs::write(path.with_extension("hangs"), format!("{word} hangs{memory}\n")).unwrap();
+            std::process::exit(99);
+        }
     }
-    runs
+}
+
+/// The most memory that the process has held \[KiB\], where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 #[test]
-fn every_kind_survives_its_corpus_and_a_moment_of_mutations() {
-    for kind in Kind::all() {
-        fuzz(kind, Duration::from_millis(150));
+fn every_reader_survives_its_corpus_and_a_moment_of_mutations() {
+    for target in targets() {
+        let files = corpus(target.word).len() as u64;
+        fuzz(&target, |run| run < files + MOMENT);
     }
 }
 
 #[test]
 #[ignore = "takes as long as SPECPLAN_FUZZ_SECONDS says, for each kind"]
-fn fuzz_import() {
+fn fuzz_readers() {
     let seconds =
         std::env::var("SPECPLAN_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
     let only = std::env::var("SPECPLAN_FUZZ_KIND").ok();
-    std::thread::scope(|scope| {
-        for kind in Kind::all().filter(|kind| only.as_ref().is_none_or(|only| only == kind.word())) {
-            scope.spawn(move || {
-                let runs = fuzz(kind, Duration::from_secs(seconds));
-                println!("{}: {runs} runs in {seconds} s", kind.word());
-            });
-        }
-    });
+    let asked = |word: &str| only.as_ref().is_none_or(|only| only.split(',').any(|one| one == word));
+    for target in targets().into_iter().filter(|target| asked(target.word)) {
+        let begun = Instant::now();
+        let runs = fuzz(&target, |_| begun.elapsed() < Duration::from_secs(seconds));
+        let memory = peak_memory().unwrap_or(0);
+        println!("{}: {runs} inputs in {seconds} s, {} MiB at most", target.word, memory / 1024);
+        assert!(memory < MOST_MEMORY, "{}: {memory} KiB", target.word);
+    }
 }

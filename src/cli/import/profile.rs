@@ -12,6 +12,11 @@ use crate::units::Seconds;
 /// Gaps between launches that still count as issuing: longer ones are waits \[s\].
 const LONGEST_GAP: f64 = 1e-3;
 
+/// Times of one sort that a rank keeps: 32 MiB of them.
+const MOST_KEPT: usize = if cfg!(test) { 1 << 12 } else { 1 << 21 };
+/// Threads of a host that are told apart.
+const MOST_THREADS: usize = 1024;
+
 /// One rank.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rank {
@@ -21,12 +26,16 @@ pub(super) struct Rank {
     pub(super) file: String,
     /// Time and count by class.
     pub(super) classes: BTreeMap<WorkClass, (Seconds, u64)>,
-    /// Begin and end of all work, of all-reduces alone \[s\].
+    /// Begin and end of all work, of all-reduces alone \[s\]; work that overlaps may stand as one.
     work: Vec<(f64, f64)>,
+    /// Begin and end of the oldest work, once there is more than is kept, and the part of it that was busy \[s\].
+    folded: Option<((f64, f64), f64)>,
     allreduces: Vec<(f64, f64)>,
     /// Begins of launches by thread, and lengths \[s\].
     launches: BTreeMap<u64, Vec<f64>>,
     launch_times: Vec<f64>,
+    /// Launches in all.
+    calls: u64,
     /// Launches of graphs.
     pub(super) graphs: u64,
 }
@@ -51,17 +60,43 @@ impl Rank {
                 (*total, *count) = (*total + *time, *count + 1);
                 let span = (start.get(), start.get() + time.get());
                 self.work.push(span);
-                if *class == WorkClass::AllReduce {
+                if self.work.len() >= MOST_KEPT {
+                    self.fold();
+                }
+                if *class == WorkClass::AllReduce && self.allreduces.len() < MOST_KEPT {
                     self.allreduces.push(span);
                 }
             }
             TraceEvent::Launch { thread, graph, start, time, .. } => {
-                self.launches.entry(*thread).or_default().push(start.get());
-                self.launch_times.push(time.get());
+                let known = self.launches.len() < MOST_THREADS || self.launches.contains_key(thread);
+                if known && self.launch_times.len() < MOST_KEPT {
+                    self.launches.entry(*thread).or_default().push(start.get());
+                    self.launch_times.push(time.get());
+                }
+                self.calls += 1;
                 self.graphs += u64::from(*graph);
             }
             TraceEvent::File { .. } | TraceEvent::Step => {}
         }
+    }
+
+    /// Joins work that overlaps, and keeps no more than half of what may be kept: of the oldest only how long it was busy.
+    /// Work that comes later in the file and began earlier counts as busy only where it reaches beyond.
+    fn fold(&mut self) {
+        self.work.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut joined: Vec<(f64, f64)> = Vec::new();
+        for (from, to) in self.work.drain(..) {
+            match joined.last_mut().filter(|last| from <= last.1) {
+                Some(last) => last.1 = last.1.max(to),
+                None => joined.push((from, to)),
+            }
+        }
+        let old = joined.len().saturating_sub(MOST_KEPT / 2);
+        for (from, to) in joined.drain(..old) {
+            let ((first, end), busy) = self.folded.unwrap_or(((from, from), 0.0));
+            self.folded = Some(((first.min(from), end.max(to)), busy + (to - from.max(end)).max(0.0)));
+        }
+        self.work = joined;
     }
 
     /// Sorts, once all events are there.
@@ -74,18 +109,22 @@ impl Rank {
 
     /// Takes over the launches of its host.
     pub(super) fn adopt(&mut self, host: Self) {
-        (self.launches, self.launch_times, self.graphs) = (host.launches, host.launch_times, host.graphs);
+        (self.launches, self.launch_times) = (host.launches, host.launch_times);
+        (self.calls, self.graphs) = (host.calls, host.graphs);
     }
 
     /// From the first work to the last, and the part of it in which any stream was busy.
     pub(super) fn span_and_busy(&self) -> (Seconds, Seconds) {
-        let Some(first) = self.work.first() else { return (Seconds::ZERO, Seconds::ZERO) };
-        let (mut busy, mut end) = (0.0, first.0);
+        let begin = |(from, _): &(f64, f64)| ((*from, *from), 0.0);
+        let Some(((mut first, mut end), mut busy)) = self.folded.or_else(|| self.work.first().map(begin))
+        else {
+            return (Seconds::ZERO, Seconds::ZERO);
+        };
         for (from, to) in &self.work {
             busy += (to - from.max(end)).max(0.0);
-            end = end.max(*to);
+            (first, end) = (first.min(*from), end.max(*to));
         }
-        (Seconds::new(end - first.0), Seconds::new(busy))
+        (Seconds::new(end - first), Seconds::new(busy))
     }
 
     /// All-reduces, as booked.
@@ -107,7 +146,7 @@ impl Rank {
             Seconds::new(sorted.get(place).copied().unwrap_or(0.0))
         };
         (!self.launch_times.is_empty()).then(|| Issue {
-            count: self.launch_times.len() as u64,
+            count: self.calls,
             call: at(&self.launch_times, 0.5),
             gap: (at(&gaps, 0.5), at(&gaps, 0.9)),
         })
@@ -140,6 +179,10 @@ pub(super) fn rendezvous(ranks: &[Rank]) -> Result<Rendezvous, String> {
             "the ranks hold different numbers of all-reduces ({}): they cannot be paired",
             counts.join(", ")
         ));
+    }
+    if count >= MOST_KEPT {
+        return Err("the traces hold more all-reduces than are kept: trace fewer steps for their true time"
+            .to_owned());
     }
     if count == 0 {
         return Err("no all-reduces in the traces".to_owned());
@@ -206,6 +249,40 @@ mod tests {
         assert!(near(both.truly[0], 30.0) && (both.disagree - 1.0).abs() < 1e-9);
         assert!(rendezvous(&ranks[..1]).is_err());
         assert!(rendezvous(&[rank(&[(0.0, 1.0)]), rank(&[])]).unwrap_err().contains("(1, 0)"));
+    }
+
+    #[test]
+    fn a_trace_without_end_takes_no_more_memory() {
+        let mut rank = Rank::default();
+        let event = |start: f64| TraceEvent::Work {
+            process: 0,
+            stream: 0,
+            class: WorkClass::AllReduce,
+            name: String::new(),
+            start: Seconds::new(start),
+            time: Seconds::new(0.25),
+        };
+        let launch = |thread| TraceEvent::Launch {
+            process: 0,
+            thread,
+            graph: false,
+            start: Seconds::ZERO,
+            time: Seconds::ZERO,
+        };
+        let count = 2 * MOST_KEPT + 5;
+        for at in 0..count {
+            // Two by two in the wrong order, as several streams leave them.
+            rank.take(&event((at ^ 1) as f64));
+            rank.take(&launch(at as u64));
+        }
+        rank.finish();
+        assert!(rank.work.len() < MOST_KEPT && rank.allreduces.len() == MOST_KEPT);
+        assert!(rank.launches.len() == MOST_THREADS && rank.launch_times.len() == MOST_THREADS);
+        assert_eq!(rank.issue().unwrap().count, count as u64);
+        let (span, busy) = rank.span_and_busy();
+        assert!((busy.get() - 0.25 * count as f64).abs() < 1.0, "{busy}");
+        assert!((span.get() - count as f64).abs() < 3.0, "{span}");
+        assert!(rendezvous(&[rank.clone(), rank]).unwrap_err().contains("more all-reduces"));
     }
 
     #[test]

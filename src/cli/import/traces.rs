@@ -10,6 +10,9 @@ use super::section::{Section, Table};
 use crate::import::{Observation, TraceEvent, What, WorkClass};
 use crate::units::Seconds;
 
+/// Devices, ranks and hosts of one file that are told apart: garbage names more than any box has.
+const MOST_PROCESSES: usize = 256;
+
 /// Traces of all files.
 #[derive(Default)]
 pub(super) struct Traces {
@@ -36,6 +39,12 @@ fn rank_in(name: &str) -> Option<u32> {
     })
 }
 
+fn take(ranks: &mut BTreeMap<u64, Rank>, process: u64, event: &TraceEvent) {
+    if ranks.len() < MOST_PROCESSES || ranks.contains_key(&process) {
+        ranks.entry(process).or_default().take(event);
+    }
+}
+
 impl Traces {
     fn event(&mut self, event: &TraceEvent) {
         match event {
@@ -44,8 +53,8 @@ impl Traces {
                 self.clock = clock.unwrap_or(self.clock);
             }
             TraceEvent::Step => self.file_steps += 1,
-            TraceEvent::Work { process, .. } => self.open.entry(*process).or_default().take(event),
-            TraceEvent::Launch { process, .. } => self.hosts.entry(*process).or_default().take(event),
+            TraceEvent::Work { process, .. } => take(&mut self.open, *process, event),
+            TraceEvent::Launch { process, .. } => take(&mut self.hosts, *process, event),
         }
     }
 

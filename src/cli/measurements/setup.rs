@@ -66,7 +66,7 @@ fn named_calibration(name: &str) -> Result<Calibration, String> {
 
 impl Measurement {
     /// The row as a setup.
-    pub(super) fn setup(&self, machine: &Machine) -> Result<ModelledSetup, String> {
+    pub(in crate::cli) fn setup(&self, machine: &Machine) -> Result<ModelledSetup, String> {
         let hardware = match self.hardware.as_deref().filter(|name| !name.is_empty()) {
             Some(name) => hardware::preset(name).ok_or_else(|| format!("no hardware preset `{name}`"))?,
             None => machine.hardware()?,

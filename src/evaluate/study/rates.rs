@@ -5,11 +5,9 @@
 //! apart position by position). Its intervals hold the true rate close to as often as they say
 //! (L. Brown, T. Cai, A. DasGupta, Statist. Sci. 16 (2001) 101).
 
-use statrs::distribution::{Beta, ContinuousCDF};
-
 use crate::scenario::Common;
 use crate::sourced::{SPREAD_DEVIATIONS, Source};
-use crate::speculation::Acceptance;
+use crate::speculation::{Acceptance, beta_quantile};
 use crate::uncertainty::{Factor, normal_probability};
 
 /// Quantiles of the rate at every position; empty where no cycles were counted.
@@ -61,10 +59,11 @@ impl RateTables {
 
 impl RateTable {
     fn new(passed: f64, stopped: f64) -> Self {
-        let law = Beta::new(passed + 0.5, stopped + 0.5).expect("both parameters are above 0");
         let points = (2.0 * REACH / STEP) as u32;
         let score = |i: u32| f64::from(i) * STEP - REACH;
-        let quantiles = (0..=points).map(|i| law.inverse_cdf(normal_probability(score(i)))).collect();
+        let quantiles = (0..=points)
+            .map(|i| beta_quantile(passed + 0.5, stopped + 0.5, normal_probability(score(i))))
+            .collect();
         // The plain answer stays the observed share, a hair off the median of the posterior.
         let tried = passed + stopped;
         Self { middle: if tried > 0.0 { passed / tried } else { 0.0 }, quantiles }

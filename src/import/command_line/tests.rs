@@ -107,3 +107,10 @@ fn secrets_and_other_commands_are_left_out() {
     assert_eq!(read(&mut "ls -l\n".as_bytes(), &mut |_| none += 1).read, 0);
     assert_eq!(none, 0);
 }
+
+/// Found by fuzzing: a quote over two lines kept the CR of a file from Windows.
+#[test]
+fn line_ends_make_no_difference_inside_quotes() {
+    let unix = "vllm serve m -tp 4 --speculative-config '{\"method\": \"mtp\",\n \"num_speculative_tokens\": 2}' --odd 'a\nb'\n";
+    assert_eq!(of(unix), of(&unix.replace('\n', "\r\n")));
+}

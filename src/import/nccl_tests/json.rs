@@ -139,7 +139,7 @@ fn row(result: &Value) -> Result<Row, String> {
 
 fn block(value: &Value) -> Result<Block, String> {
     let number = |key: &str| value[key].as_f64().filter(|number| number.is_finite() && *number >= 0.0);
-    let time = number("time").or(number("cpu_time")).filter(|time| *time > 0.0 && *time < 1e9);
+    let time = number("time").or(number("cpu_time")).filter(|time| (0.001..1e9).contains(time));
     Ok(Block {
         time: time.ok_or("`time` is missing or no time")?,
         algbw: number("alg_bw").unwrap_or(f64::NAN),

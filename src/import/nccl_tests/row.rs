@@ -122,12 +122,8 @@ fn block(tokens: &[&str], header: &Header) -> Result<Block, String> {
             Cell::Error | Cell::Statistic => {}
         }
     }
-    // A quarter of an hour is longer than any collective.
-    if block.time > 0.0 && block.time < 1e9 {
-        Ok(block)
-    } else {
-        Err(format!("a time of {} µs", block.time))
-    }
+    // A quarter of an hour is longer than any collective, a nanosecond shorter than any; calibrations take no others.
+    if (0.001..1e9).contains(&block.time) { Ok(block) } else { Err(format!("a time of {} µs", block.time)) }
 }
 
 fn number(token: &str) -> Option<f64> {
@@ -192,6 +188,7 @@ mod tests {
         assert_eq!(broken("2048 512 float sum -1 24.54 0.08"), "2 of 8 figures: the row is cut");
         assert_eq!(broken("2048 512 float sum -1 24.54 0.08 0.1 0 24.6"), "5 of 8 figures: the row is cut");
         assert_eq!(broken("2048 512 float sum -1 0.00 0.08 0.1 0 24.6 1 1 0"), "a time of 0 µs");
+        assert_eq!(broken("2048 512 float sum -1 1e-9 0.08 0.1 0 24.6 1 1 0"), "a time of 0.000000001 µs");
         assert_eq!(broken("2048 512 float sum -1 inf 0.08 0.1 0 24.6 1 1 0"), "`inf` is no figure of a row");
         assert_eq!(find("NCCL version 2.21.5", &Header::usual()), Found::Nothing);
     }

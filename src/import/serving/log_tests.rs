@@ -226,3 +226,41 @@ fn garbage_is_counted_and_nothing_is_made_of_it() {
     assert_eq!(intervals(&found).len(), 4);
     assert_eq!(summary.skipped.count, 3);
 }
+
+proptest::proptest! {
+    /// Ranks print at the same time: in which order their lines reach the file changes nothing.
+    #[test]
+    fn the_order_of_ranks_within_a_second_does_not_matter(
+        orders in proptest::collection::vec(
+            proptest::strategy::Strategy::prop_shuffle(proptest::strategy::Just([0, 1, 2, 3, 4, 5, 6, 7])),
+            1..30,
+        ),
+    ) {
+        let log = |shuffled: bool| -> String {
+            let mut text = String::new();
+            for (tick, order) in orders.iter().enumerate() {
+                let ranks = if shuffled { *order } else { [0, 1, 2, 3, 4, 5, 6, 7] };
+                for rank in ranks {
+                    text += &format!(
+                        "[2026-04-01 10:00:{tick:02} TP{rank}] Decode batch, #running-req: 4, #token: {}, token usage: 0.29, \
+                         accept len: 2.{tick:02}, accept rate: 0.5, cuda graph: True, gen throughput (token/s): 300.{tick:02}, \
+                         #queue-req: 0\n",
+                        1000 + tick
+                    );
+                }
+            }
+            text
+        };
+        let told = |text: &str| -> Vec<_> {
+            let mut found = Vec::new();
+            (SGLANG.read)(&mut text.as_bytes(), &mut |seen: Observation| {
+                if let What::Decode(interval) = seen.what {
+                    found.push((interval.accept_length, interval.throughput, interval.running));
+                }
+            });
+            found
+        };
+        proptest::prop_assert_eq!(told(&log(true)).len(), orders.len());
+        proptest::prop_assert_eq!(told(&log(true)), told(&log(false)));
+    }
+}

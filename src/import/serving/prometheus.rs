@@ -38,6 +38,9 @@ pub(in crate::import) static DUMPS: Importer = Importer {
 /// Positions that a dump may name; vLLM drafts at most a few dozen tokens.
 const MOST_POSITIONS: usize = 256;
 
+/// Beyond 2^53, counters kept as floating point numbers no longer count.
+const MOST_COUNT: f64 = 9_007_199_254_740_992.0;
+
 /// Series of one dump, by name and labels.
 type Series = BTreeMap<String, f64>;
 
@@ -82,7 +85,7 @@ fn sample(text: &str) -> Result<(&str, f64), &'static str> {
     };
     let value = rest.split_whitespace().next().ok_or("a sample without a value")?;
     let value: f64 = value.parse().map_err(|_| "a value is no number")?;
-    if value.is_finite() && value >= 0.0 { Ok((name, value)) } else { Err("a value is no count") }
+    if (0.0..=MOST_COUNT).contains(&value) { Ok((name, value)) } else { Err("a value is no count") }
 }
 
 #[derive(Default)]
@@ -134,6 +137,9 @@ fn counters(now: &Series, before: Option<&Series>) -> Option<Result<Counted, &'s
             }
             sum = Some(sum.unwrap_or(0.0) + difference);
         }
+        if sum.is_some_and(|sum| sum > MOST_COUNT) {
+            return Some(Err("the counters of all engines add up to more than any server counts"));
+        }
         sum.map(|sum| Ok(sum.round() as u64))
     };
     let drafts = sum("vllm:spec_decode_num_drafts")?;
@@ -142,6 +148,10 @@ fn counters(now: &Series, before: Option<&Series>) -> Option<Result<Counted, &'s
         let accepted =
             sum("vllm:spec_decode_num_accepted_tokens").ok_or("a dump without accepted tokens")??;
         let drafted = sum("vllm:spec_decode_num_draft_tokens").unwrap_or(Ok(0))?;
+        let most = if drafted > 0 { drafted } else { drafts.saturating_mul(MOST_POSITIONS as u64) };
+        if drafts > 0 && accepted > most {
+            return Err("more tokens were accepted than drafted");
+        }
         let mut positions = vec![0.0; deepest(now)];
         for (series, value) in now.iter().filter(|(series, _)| of(series, PER_POSITION)) {
             let before = before.and_then(|before| before.get(series)).copied().unwrap_or(0.0);
@@ -195,7 +205,9 @@ fn emit(counted: Counted, line: u64, since_boot: bool, sink: &mut Sink) {
 
 /// Gauges of SGLang, by their labels, and of TensorRT-LLM.
 fn gauges(now: &Series, line: u64, sink: &mut Sink) {
-    for (series, length) in now.iter().filter(|(_, value)| **value >= 1.0) {
+    for (series, length) in
+        now.iter().filter(|(_, value)| (1.0..=MOST_POSITIONS as f64 + 1.0).contains(*value))
+    {
         let (bare, labels) = series.split_at(series.find('{').unwrap_or(series.len()));
         let server = match bare {
             "sglang:spec_accept_length" => Server::Sglang,
@@ -270,6 +282,27 @@ mod tests {
         let (found, summary) = import(&(dump(0, 100, [80, 50, 20]) + &dump(0, 10, [8, 5, 2])));
         assert_eq!(found.len(), 1);
         assert_eq!(summary.warnings["counters"].count, 1);
+    }
+
+    /// Found by fuzzing: an accept length beyond k + 1.
+    #[test]
+    fn more_accepted_than_drafted_makes_no_interval() {
+        let text = dump(0, 100, [80, 50, 20]).replace(" 300.0", " 100.0");
+        let (found, summary) = import(&text);
+        assert!(found.is_empty() && summary.warnings["counters"].count == 1, "{summary:?}");
+        let (found, _) = import("sglang:spec_accept_length{model_name=\"m\"} 1e12\n");
+        assert!(found.is_empty());
+    }
+
+    /// Found by fuzzing: such counters made the fit of acceptance search without end, or overflow.
+    #[test]
+    fn counters_beyond_what_can_be_counted_are_refused() {
+        let (found, summary) =
+            import(&dump(0, 3_000_000_000_000_000_000, [2_000_000_000_000_000_000, 5, 2]));
+        assert!(found.is_empty() && summary.skipped.count >= 2, "{summary:?}");
+        let engines: String = (0..3).map(|engine| dump(engine, 1 << 52, [1 << 52, 1 << 52, 0])).collect();
+        let (found, summary) = import(&engines);
+        assert!(found.is_empty() && summary.warnings["counters"].count == 1, "{summary:?}");
     }
 
     #[test]

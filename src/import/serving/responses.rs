@@ -71,6 +71,9 @@ fn interval(answer: &Value, line: u64) -> Result<Option<DecodeInterval>, String>
     if tokens < passes {
         return Err("fewer tokens than verify passes".to_owned());
     }
+    if tokens / passes > LONGEST as u64 {
+        return Err("more tokens per verify pass than any draft has".to_owned());
+    }
     let counted = Counted { drafts: passes, accepted: tokens - passes, ..Counted::default() };
     Ok(Some(filled(Server::Sglang, line, counted)))
 }

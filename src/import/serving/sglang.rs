@@ -32,6 +32,9 @@ pub(super) struct Decode {
     pub(super) jax: bool,
 }
 
+/// More tokens per cycle than any draft has.
+const MOST_LENGTH: f64 = 1024.0;
+
 /// Reads a record that begins with [`DECODE`]. Unknown names go to `unknown`.
 ///
 /// # Errors
@@ -94,6 +97,7 @@ fn checked(found: Decode) -> Result<Decode, &'static str> {
             Err("an accept length below 1: it counts the bonus token")
         }
         // 0.00 is printed where no verify pass ran.
+        Some(length) if length.value > MOST_LENGTH => Err("an accept length beyond any draft"),
         Some(length) if length.value <= 0.0 => Ok(Decode { accept_length: None, accept_rate: None, ..found }),
         _ => Ok(found),
     }
@@ -210,6 +214,7 @@ mod tests {
         assert!(read(&whole.replace("1.95", "0.95")).is_err());
         let none = read(&whole.replace("1.95, accept rate: 0.49", "0.00, accept rate: 0.00")).expect("idle");
         assert_eq!(none.accept_length, None);
+        assert!(read(&whole.replace("1.95", "777777.95")).is_err(), "found by fuzzing");
     }
 
     #[test]

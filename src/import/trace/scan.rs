@@ -4,6 +4,8 @@ use std::io::{self, BufRead};
 
 /// The longest event that is kept \[B\]; shapes and stacks of some CPU operators are longer.
 const LONGEST: usize = 1 << 20;
+/// Brackets that are told apart; what lies deeper is passed over by counting.
+const DEEPEST: usize = 256;
 /// The longest key of the outermost object that is kept \[B\].
 const KEY: usize = 64;
 
@@ -53,6 +55,8 @@ pub(super) fn scan(input: &mut dyn BufRead, mut found: impl FnMut(Found)) -> End
 struct Scanner {
     /// Brackets that are open, from the outermost.
     stack: Vec<u8>,
+    /// Brackets that are open beyond [`DEEPEST`].
+    deeper: u64,
     in_text: bool,
     escaped: bool,
     /// The last text directly in the outermost object: a key, or a value that nobody needs.
@@ -123,7 +127,11 @@ impl Scanner {
             // A list is no number.
             self.keeping = false;
         }
-        self.stack.push(byte);
+        if self.stack.len() < DEEPEST {
+            self.stack.push(byte);
+        } else {
+            self.deeper += 1;
+        }
         self.keep(byte);
     }
 
@@ -145,6 +153,11 @@ impl Scanner {
     }
 
     fn close(&mut self, byte: u8, found: &mut impl FnMut(Found)) {
+        if self.deeper > 0 {
+            self.deeper -= 1;
+            self.keep(byte);
+            return;
+        }
         let opened = if byte == b'}' { b'{' } else { b'[' };
         if self.stack.last() != Some(&opened) {
             return;
@@ -199,5 +212,15 @@ mod tests {
         );
         assert_eq!(found(r#"[{"a": 1}, {"b": [{}]}, {"c""#), ["{\"a\": 1}", "{\"b\": [{}]}"]);
         assert_eq!(found("]}{,:").len(), 0);
+    }
+
+    #[test]
+    fn brackets_without_end_take_no_memory() {
+        let deep = "[".repeat(5 * DEEPEST);
+        let mut scanner = Scanner::default();
+        deep.bytes().for_each(|byte| scanner.byte(byte, &mut |_| {}));
+        assert_eq!(scanner.stack.len(), DEEPEST);
+        let text = format!(r#"[{{"a": {deep}{}}}, {{"b": 1}}]"#, "]".repeat(5 * DEEPEST));
+        assert_eq!(found(&text).len(), 2);
     }
 }
