@@ -25,7 +25,7 @@ use std::fmt;
 use std::io::{self, BufRead};
 
 pub use benchmark::Benchmark;
-pub use command_line::{Drafting, ServerCommand};
+pub use command_line::{Drafting, ServerCommand, Unread};
 pub use input::{Input, open};
 pub use observation::{Collective, CollectiveRun, Observation, What};
 pub use summary::{Noted, Notice, Summary};
