@@ -50,9 +50,8 @@ fn checked(path: &Path, colour: bool) -> (&'static str, Found) {
     let wrong = |error: &dyn std::fmt::Display| format!("error: {}: {error}\n", path.display());
     let as_scenario = || {
         let opened = scenario::open(path, &Overrides::default(), &scenario::Builtin);
-        let notes = |loaded: &Loaded| {
-            super::notes::passed_by(loaded.variation.as_ref().unwrap_or(&loaded.base))
-        };
+        let notes =
+            |loaded: &Loaded| super::notes::passed_by(loaded.variation.as_ref().unwrap_or(&loaded.base));
         opened.map(|(_, loaded)| notes(&loaded)).map_err(|found| faults(&found))
     };
     if path == Path::new(STDIN) {

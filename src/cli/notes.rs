@@ -37,7 +37,9 @@ pub(super) fn passed_by(setup: &Setup) -> Vec<String> {
             execution: settings.execution,
             policy: &settings.policy,
         };
-        let Some(found) = cost::other_way(request(modelled, settings.execution, rows), &with) else { continue };
+        let Some(found) = cost::other_way(request(modelled, settings.execution, rows), &with) else {
+            continue;
+        };
         let note = other_way(modelled, &found);
         if !notes.contains(&note) {
             notes.push(note);

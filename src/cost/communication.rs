@@ -16,7 +16,8 @@ use super::price::Pricing;
 use super::roofline::Cost;
 use crate::calibration::{CollectiveKey, Family, Forced, Lookup, Mode};
 use crate::collective::{
-    Backend, Choice, NcclEnvironment, NcclSettings, Policy, Request, Transport, choose, choose_with, model_time,
+    Backend, Choice, NcclEnvironment, NcclSettings, Policy, Request, Transport, choose, choose_with,
+    model_time,
 };
 use crate::runtime::{CollectiveOp, Execution};
 use crate::sourced::{Source, Sourced};
@@ -49,8 +50,7 @@ impl<'a> Collectives<'a> {
         let request = Request { op, ranks, bytes, execution: with.execution };
         let choice = choose_with(with.hardware, with.runtime.kind, with.policy, &self.settings, request);
         let as_measured = self.is_as_measured(choice, request);
-        let measured =
-            if as_measured { self.table(choice, request) } else { forced(choice, request, with) };
+        let measured = if as_measured { self.table(choice, request) } else { forced(choice, request, with) };
         let cost = match measured {
             Some(row) => Cost { bound: Bound::Communication, ..Cost::from(row) },
             None => modelled(choice, request, with),

@@ -249,6 +249,7 @@ pub(super) fn uncertainty() -> Uncertainty {
             share: 1.0,
         },
         first_order: Some((value * 0.91, value * 1.09)),
+        possible: true,
         reachable,
     };
     let effect =

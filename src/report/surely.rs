@@ -96,7 +96,9 @@ pub(super) fn outcome_cells(outcome: &Outcome) -> [String; 4] {
         let beyond = out_of_reach(low) && out_of_reach(high);
         match (beyond || outcome.reachable <= 0.0, out_of_reach(low)) {
             (true, _) => "—".to_owned(),
-            (_, true) => format!("none to {}", range(&figure(outcome, high), "", true).trim_end_matches(" to ")),
+            (_, true) => {
+                format!("none to {}", range(&figure(outcome, high), "", true).trim_end_matches(" to "))
+            }
             _ => range(&figure(outcome, low), &figure(outcome, high), true),
         }
     };

@@ -40,8 +40,7 @@ impl Decoding {
     /// None yet.
     pub(super) fn new(args: &ImportArgs) -> Self {
         let yaml = |path: &PathBuf| path.extension().is_some_and(|end| end == "yaml" || end == "yml");
-        let is_yaml =
-            |path: &&PathBuf| args.format.map_or(yaml(path), |format| format == ImportFormat::Yaml);
+        let is_yaml = |path: &&PathBuf| args.format.map_or(yaml(path), |format| format == ImportFormat::Yaml);
         let name = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
         Self { written: args.output.as_ref().filter(is_yaml).and_then(name), ..Self::default() }
     }

@@ -217,7 +217,8 @@ fn parallel(server: &ServerCommand, out: &mut String) {
         sizes.iter().filter_map(|(key, size)| size.map(|size| format!("{key}: {size}"))).collect();
     if let Some(untold) = server.unread(&GPUS) {
         let given = given.join(", ");
-        let _ = writeln!(out, "# parallel: {{ {given} }}   # to be filled in: {} says no number", unread(untold));
+        let _ =
+            writeln!(out, "# parallel: {{ {given} }}   # to be filled in: {} says no number", unread(untold));
     } else if given.is_empty() {
         // One GPU is both servers' default.
         out.push_str("parallel: { tensor: 1 }\n");

@@ -132,7 +132,9 @@ fn drafting(config: &Map<String, Value>, warn: &mut dyn FnMut(&'static str, Stri
     if k.is_none() {
         let why = match config.get("num_speculative_tokens") {
             Some(told) => format!("num_speculative_tokens takes a whole number from 1 to 1023, not `{told}`"),
-            None => "num_speculative_tokens is missing: vLLM needs it unless the drafter states it".to_owned(),
+            None => {
+                "num_speculative_tokens is missing: vLLM needs it unless the drafter states it".to_owned()
+            }
         };
         warn("num-speculative-tokens", why);
     }
