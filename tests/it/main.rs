@@ -6,6 +6,7 @@ mod calibrate;
 mod command_line;
 mod documents;
 mod first_use;
+mod import_contradictions;
 mod import_serving;
 mod importers;
 mod machine;

@@ -75,7 +75,7 @@ fn contradictions_are_told() {
     };
     assert_eq!(all(r#""total_output_tokens":1000,"duration":10"#), "");
     let sums = all(r#""total_output_tokens":1000,"duration":1000"#);
-    assert_eq!(sums, "checksum: a throughput of 100 tok/s is not 1000 output tokens in 1000 s, 1.0 tok/s");
+    assert_eq!(sums, "checksum: a throughput of 100 tok/s is not 1000 output tokens in 1,000 s, 1.0 tok/s");
     assert!(all(r#""duration":-10"#).contains("figure: `duration` cannot be -10: it is left out"));
     assert!(all(r#""mean_tpot_ms":-1"#).contains("`mean_tpot_ms` cannot be -1"));
     assert!(all(r#""completed":0"#).contains("no request was completed"));
