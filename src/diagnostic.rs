@@ -7,6 +7,7 @@ pub mod codes;
 mod collected;
 mod message;
 mod render;
+mod secret;
 mod source;
 mod suggest;
 
@@ -14,5 +15,6 @@ pub use codes::{Code, ENTRIES};
 pub use collected::Diagnostics;
 pub use message::{Diagnostic, Edit, Help, Label, LabelKind, Severity};
 pub use render::{render, render_all};
+pub use secret::masked;
 pub use source::{Place, SourceKind, SourceText};
 pub use suggest::{closest, similar};

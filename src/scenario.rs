@@ -31,7 +31,7 @@ pub use kind::FileKind;
 pub use library::{Builtin, Library};
 pub use load::{Scenario, Variation, load, load_with};
 pub use overrides::Overrides;
-pub use resolve::{Branch, Family, Loaded, Worker, open, resolve};
+pub use resolve::{Branch, Family, Loaded, Worker, check_acceptance_file, open, resolve};
 pub use schema::json_schema;
 pub use setup::{
     Common, Evidence, Method, ModelledSetup, ObservedAllreduce, ObservedSetup, PassSettings, Setup, Stated,

@@ -78,6 +78,9 @@ fn checked(path: &Path, colour: bool) -> (&'static str, Found) {
             Ok(_) => return ("EAGLE-3 head", Ok(Vec::new())),
             Err(error) => Err(wrong(&error)),
         },
+        (FileKind::Acceptance, Ok(tree)) => {
+            scenario::check_acceptance_file(&tree).map(|()| Vec::new()).map_err(|found| faults(&found))
+        }
         _ => as_scenario(),
     };
     (kind.word(), found)

@@ -33,6 +33,8 @@ use std::path::{Path, PathBuf};
 use super::args::{Format, ImportArgs, ImportFormat, OutputArgs};
 use super::exit::Failure;
 use super::output::{Output, say};
+use crate::diagnostic::closest;
+use crate::hardware::{gpu_entries, gpu_preset, preset_entries};
 use crate::import::Kind;
 use group::Group;
 
@@ -46,6 +48,9 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
             "--accept-length takes 1 to 65 tokens, bonus included, not {length}"
         )));
     }
+    if let Some(name) = &args.gpu {
+        known_gpu(name).map_err(Failure::Input)?;
+    }
     let (kind, files) = kind_and_files(&args.inputs)?;
     let mut output = Output::open(&output_args(args), files)?;
     let groups = source::read_all(kind, files, args)?;
@@ -57,7 +62,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let format = format(args);
     if !args.quiet {
         for note in groups.iter().flat_map(|group| render::notes(group, format)) {
-            say(&note);
+            say(&wrapped_note(&note));
         }
     }
     output.write(&result(&groups, format, output.color)?)?;
@@ -113,10 +118,58 @@ fn output_args(args: &ImportArgs) -> OutputArgs {
     OutputArgs { format: Format::Text, output: args.output.clone(), quiet: args.quiet, color: args.color }
 }
 
+/// Columns of what is said.
+const WIDTH: usize = 80;
+/// Columns of the word of a kind, the blank behind it included.
+const KIND_WIDTH: usize = 19;
+
+/// A note in lines of 80 columns; one that has lines already stays as it is.
+fn wrapped_note(note: &str) -> String {
+    if note.contains('\n') {
+        return note.to_owned();
+    }
+    let mut out = String::new();
+    wrap(note, "  ", WIDTH, &mut out);
+    out.trim_end().to_owned()
+}
+
+/// Words in lines of at most `width` columns; all but the first begin with `indent`.
+fn wrap(text: &str, indent: &str, width: usize, out: &mut String) {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let longer = line.chars().count() + 1 + word.chars().count() > width;
+        if longer && !line.trim().is_empty() {
+            let _ = writeln!(out, "{line}");
+            indent.clone_into(&mut line);
+        } else if !line.trim().is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    let _ = writeln!(out, "{line}");
+}
+
+/// A GPU preset, or a box that stands for its GPU.
+fn known_gpu(name: &str) -> Result<(), String> {
+    let is_box = || preset_entries().iter().any(|entry| entry.answers_to(name));
+    if gpu_preset(name).is_some() || is_box() {
+        return Ok(());
+    }
+    let known: Vec<&str> = gpu_entries().iter().map(|entry| entry.name.as_str()).collect();
+    let near =
+        closest(name, known.iter().copied()).map_or(String::new(), |near| format!("; did you mean {near}?"));
+    Err(format!("--gpu {name}: neither a GPU preset nor a box{near} GPUs are {}", known.join(", ")))
+}
+
 fn kinds(args: &ImportArgs) -> Result<(), Failure> {
     let mut text = String::new();
     for kind in Kind::all() {
-        let _ = writeln!(text, "{:<16} {}", kind.word(), kind.about());
+        let mut about = String::new();
+        wrap(kind.about(), "", WIDTH - KIND_WIDTH, &mut about);
+        for (at, line) in about.lines().enumerate() {
+            let word = if at == 0 { kind.word() } else { "" };
+            let _ = writeln!(text, "{word:<KIND_WIDTH$}{line}");
+        }
     }
     Output::open(&output_args(args), &[])?.write(&text)
 }

@@ -17,8 +17,8 @@ pub(super) use setup::Machine;
 /// The measurements that come with the tool.
 const SHIPPED: &str = include_str!("../../docs/validation/data/measurements.csv");
 
-/// One measured row with all that a prediction needs. Empty cells take the value in brackets; the columns marked
-/// "optional" may be left out.
+/// One measured row with all that a prediction needs. Empty cells take the value in brackets; where there is none the row
+/// is not predicted, and said to lack it. The columns marked "optional" may be left out.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Measurement {
@@ -32,16 +32,17 @@ pub(super) struct Measurement {
     #[serde(default)]
     calibration: Option<String>,
     /// Preset, or a config.json beside the table.
+    #[serde(default)]
     model: String,
     /// \[as in the checkpoint\]
     weights: Option<String>,
     kv: Option<String>,
-    runtime: RuntimeKind,
-    tensor: u32,
+    runtime: Option<RuntimeKind>,
+    tensor: Option<u32>,
     /// \[1\]
     decode_context: Option<u32>,
-    batch: u32,
-    context: u32,
+    batch: Option<u32>,
+    context: Option<u32>,
     /// \[no speculation\]
     method: Option<String>,
     draft: Option<String>,
@@ -49,7 +50,7 @@ pub(super) struct Measurement {
     topk: Option<u32>,
     draft_tokens: Option<u32>,
     accept_length: Option<f64>,
-    execution: Execution,
+    execution: Option<Execution>,
     /// Backend that the server was told to use \[as it dispatches\]
     allreduce: Option<Backend>,
     /// Backend that was switched on besides those that the server takes by itself \[none\]
@@ -60,9 +61,9 @@ pub(super) struct Measurement {
     /// Message of an `allreduce_us`, optional \[B\]
     #[serde(default)]
     bytes: Option<u32>,
-    measured: f64,
+    measured: Option<f64>,
     #[allow(dead_code)]
-    n: u32,
+    n: Option<u32>,
     /// Difference of two repeats, optional \[%\]
     #[serde(default)]
     repeat_percent: Option<f64>,
@@ -76,6 +77,52 @@ pub(super) struct Measurement {
     /// Folder of the table, for the files it names.
     #[serde(skip)]
     folder: Option<PathBuf>,
+}
+
+/// The cells that a prediction cannot do without.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Needed {
+    runtime: RuntimeKind,
+    tensor: u32,
+    batch: u32,
+    context: u32,
+    execution: Execution,
+    measured: f64,
+}
+
+impl Measurement {
+    /// Without them two rows are verified, which yield no accept length above 2.
+    fn lacks_draft_tokens(&self) -> bool {
+        let told = self.draft_tokens.is_some() || self.steps.is_some();
+        !told && self.method.is_some() && self.accept_length.is_some_and(|length| length > 2.0)
+    }
+
+    /// Those cells.
+    ///
+    /// # Errors
+    /// Which are empty.
+    fn needed(&self) -> Result<Needed, String> {
+        let cells = [
+            ("model", self.model.is_empty()),
+            ("runtime", self.runtime.is_none()),
+            ("tensor", self.tensor.is_none()),
+            ("batch", self.batch.is_none()),
+            ("context", self.context.is_none()),
+            ("draft_tokens", self.lacks_draft_tokens()),
+            ("execution", self.execution.is_none()),
+            ("measured", self.measured.is_none()),
+        ];
+        let empty: Vec<String> =
+            cells.iter().filter(|(_, empty)| *empty).map(|(name, _)| format!("`{name}`")).collect();
+        match (self.runtime, self.tensor, self.batch, self.context, self.execution, self.measured) {
+            (Some(runtime), Some(tensor), Some(batch), Some(context), Some(execution), Some(measured))
+                if empty.is_empty() =>
+            {
+                Ok(Needed { runtime, tensor, batch, context, execution, measured })
+            }
+            _ => Err(format!("empty cells: {}", empty.join(", "))),
+        }
+    }
 }
 
 /// The shipped rows.
@@ -95,7 +142,7 @@ pub(super) fn parse(bytes: &[u8], name: &str, folder: Option<&Path>) -> Result<V
     for (number, row) in reader.deserialize::<Measurement>().enumerate() {
         let mut row = row.map_err(|error| format!("{name}: row {}: {error}", number + 1))?;
         let at = |what: &str| format!("{name}: row {} ({}): {what}", number + 1, row.id);
-        if !(row.measured.is_finite() && row.measured > 0.0) {
+        if row.measured.is_some_and(|measured| !(measured.is_finite() && measured > 0.0)) {
             return Err(at("`measured` must be positive"));
         }
         if row.repeat_percent.is_some_and(|percent| !(percent.is_finite() && percent >= 0.0)) {
@@ -137,7 +184,7 @@ mod tests {
             let found = evaluate::uncertainty(&loaded, 100, 1);
             let outcome = found.outcomes.iter().find(|outcome| outcome.key == key).expect("an output");
             let Some((low, high)) = outcome.first_order else { continue };
-            let held = u32::from(low <= row.measured && row.measured <= high);
+            let held = u32::from(row.measured.is_some_and(|measured| low <= measured && measured <= high));
             match counts.iter_mut().find(|(known, ..)| *known == key) {
                 Some((_, n, inside)) => (*n, *inside) = (*n + 1, *inside + held),
                 None => counts.push((key.to_owned(), 1, held)),

@@ -140,6 +140,9 @@ impl Case<'_> {
         let (config, notes) = simulation::serving_config(self.setup, self.scenario, over)
             .map_err(|diagnostic| reported(&Diagnostics::from(*diagnostic), args))?;
         self.context.seed = config.seed;
+        if let Some(note) = not_compared(self.base) {
+            self.say(&note);
+        }
         // Batch and context are what the requests make of them.
         self.context.setup_words = words::placed(self.setup);
         let answer = {
@@ -177,6 +180,31 @@ impl Case<'_> {
             say(text);
         }
     }
+}
+
+/// That what was observed at one batch stands beside nothing here; none where nothing was.
+fn not_compared(base: &Setup) -> Option<String> {
+    let stated = &base.common().stated;
+    let mut given = Vec::new();
+    if let Some(rate) = stated.baseline.observed_throughput {
+        given.push(format!("{} without speculation", rate.value));
+    } else if let Some(time) = stated.baseline.observed {
+        given.push(format!("a step of {} without speculation", time.value));
+    }
+    if let Some(rate) = stated.observed_throughput {
+        given.push(format!("{} with it", rate.value));
+    }
+    if let Some(time) = stated.verify.observed {
+        given.push(format!("a verify pass of {}", time.value));
+    }
+    (!given.is_empty()).then(|| {
+        format!(
+            "note: observed at batch {} and not compared here, where requests make batches of all sizes: {}; \
+             `--mode machine` compares",
+            base.common().batch,
+            given.join(", ")
+        )
+    })
 }
 
 /// Opens the file of a trace; it must not be the scenario.

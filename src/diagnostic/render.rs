@@ -1,5 +1,6 @@
-//! Diagnostics as text.
+//! Diagnostics as text. What looks like a secret is hidden wherever it stands.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 
 use super::collected::Diagnostics;
 use super::message::{Diagnostic, Edit, Label, LabelKind, Severity};
+use super::secret::masked;
 use super::source::{SourceKind, SourceText};
 
 /// How many are drawn in full; a file with more faults than that is best repaired in steps.
@@ -40,7 +42,7 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
         Severity::Warning => Level::WARNING,
     };
     let code = diagnostic.code.map(|code| code.to_string());
-    let mut title = level.primary_title(diagnostic.title.as_str());
+    let mut title = level.primary_title(masked(&diagnostic.title));
     if let Some(code) = &code {
         title = title.id(code.as_str());
     }
@@ -49,7 +51,7 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
         group = with_labels(group, &labels);
     }
     for note in &diagnostic.notes {
-        group = group.element(Level::NOTE.message(note.as_str()));
+        group = group.element(Level::NOTE.message(masked(note)));
     }
     let mut groups = vec![group];
     if let Some(help) = &diagnostic.help {
@@ -80,7 +82,7 @@ fn by_source(labels: &[Label]) -> Vec<Vec<&Label>> {
 fn with_labels<'a>(group: Group<'a>, labels: &[&'a Label]) -> Group<'a> {
     let source = labels[0].place.source.as_ref();
     let window = Window::around(source, labels.iter().map(|label| &label.place.range));
-    let mut snippet = Snippet::source(window.text).line_start(window.first_line);
+    let mut snippet = Snippet::source(window.text.clone()).line_start(window.first_line);
     for label in labels {
         let span = window.shift(&label.place.range);
         let annotation = match label.kind {
@@ -89,7 +91,7 @@ fn with_labels<'a>(group: Group<'a>, labels: &[&'a Label]) -> Group<'a> {
             LabelKind::Shown => AnnotationKind::Visible.span(span),
         };
         let text = (!label.text.is_empty()).then_some(label.text.as_str());
-        snippet = snippet.annotation(annotation.label(text));
+        snippet = snippet.annotation(annotation.label(text.map(masked)));
     }
     match source.kind {
         SourceKind::File => group.element(snippet.path(source.name.as_str())),
@@ -107,7 +109,7 @@ fn too_long_to_show(edits: &[Edit]) -> bool {
 fn patched(edits: &[Edit]) -> Snippet<'_, Patch<'_>> {
     let source = edits[0].place.source.as_ref();
     let window = Window::around(source, edits.iter().map(|edit| &edit.place.range));
-    let mut snippet = Snippet::source(window.text)
+    let mut snippet = Snippet::source(window.text.clone())
         .line_start(window.first_line)
         .line_numbering(source.kind == SourceKind::File);
     for edit in edits {
@@ -118,7 +120,7 @@ fn patched(edits: &[Edit]) -> Snippet<'_, Patch<'_>> {
 
 /// The lines of a text that matter, so that a large file costs no more than a small one.
 struct Window<'a> {
-    text: &'a str,
+    text: Cow<'a, str>,
     start: usize,
     first_line: usize,
 }
@@ -133,7 +135,7 @@ impl<'a> Window<'a> {
         let start = source.text[..low].rfind('\n').map_or(0, |newline| newline + 1);
         let end = source.text[high..].find('\n').map_or(source.text.len(), |newline| high + newline + 1);
         let first_line = 1 + source.text[..start].bytes().filter(|byte| *byte == b'\n').count();
-        Self { text: &source.text[start..end], start, first_line }
+        Self { text: masked(&source.text[start..end]), start, first_line }
     }
 
     fn shift(&self, range: &Range<usize>) -> Range<usize> {

@@ -67,7 +67,7 @@ fn host_bound(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
     if observed > graph * FAR {
         let _ = write!(message, " In a CUDA graph the same pass would take about {graph}.");
     }
-    Some(Finding { code: "host-bound-verify", message, settle: host_bound_tests(setup) })
+    Some(Finding { code: "host-bound-verify", message, settle: host_bound_tests(setup, known) })
 }
 
 /// The verify pass of the setup, replayed from a graph.
@@ -77,8 +77,8 @@ fn in_a_graph(setup: &ModelledSetup) -> Seconds {
     super::passes::cycle(&graph).verify.time.value
 }
 
-fn host_bound_tests(setup: &ModelledSetup) -> Vec<String> {
-    let mut tests = vec![all_reduce_perf(setup)];
+fn host_bound_tests(setup: &ModelledSetup, known: &Known) -> Vec<String> {
+    let mut tests: Vec<String> = all_reduce_unless_measured(setup, known).into_iter().collect();
     match setup.runtime.kind {
         RuntimeKind::Sglang => {
             tests.push(
@@ -119,11 +119,13 @@ fn transport_cliff(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
              (decode) and {verify} (verify): host-memory staging, a lost LL protocol, collapsed posted writes or ACS. \
              Equal times at both sizes in nccl-tests rule it out.",
         ),
-        settle: vec![
-            all_reduce_perf(setup),
-            "NCCL_DEBUG=INFO: look for `via SHM` where `via P2P` is expected, and `nvidia-smi topo -p2p r`"
-                .into(),
-        ],
+        settle: all_reduce_unless_measured(setup, known)
+            .into_iter()
+            .chain([
+                "NCCL_DEBUG=INFO: look for `via SHM` where `via P2P` is expected, and `nvidia-smi topo -p2p r`"
+                    .to_owned(),
+            ])
+            .collect(),
     })
 }
 
@@ -184,22 +186,47 @@ fn verify_differs(setup: &ModelledSetup, known: &Known) -> Option<Finding> {
             settle: vec!["note CPU governor, pinning and profiler state beside each measurement".into()],
         });
     }
-    let hint = if ratio > 1.0 && setup.verify.execution == Execution::Graph {
-        " A verify pass that silently runs eagerly looks like this."
-    } else {
-        ""
-    };
+    let eager = eagerly(setup).filter(|eager| ratio > 1.0 && *eager > model * 1.05);
+    let hint = eager.map_or(String::new(), |eager| {
+        let like =
+            if used < eager * FAR && used * FAR > eager { " looks like this" } else { " is slower too" };
+        format!(" A verify pass that silently runs eagerly{like}: the model's would take {eager}.")
+    });
+    let mut settle: Vec<String> = all_reduce_unless_measured(setup, known).into_iter().collect();
+    settle.extend(eager.and_then(|_| graph_check(setup.runtime.kind)));
+    if settle.is_empty() {
+        settle.push(
+            "profile one verify pass and compare the time of each kind of kernel: specplan import reads the traces"
+                .to_owned(),
+        );
+    }
     Some(Finding {
         code: "verify-differs",
         message: format!("The verify pass of {used} is {ratio:.2} times the model's {model}: {word}.{hint}"),
-        settle: match setup.verify.execution {
-            Execution::Graph => vec![
-                all_reduce_perf(setup),
-                "check that verify replays a CUDA graph at this batch (server log, cuda_graph_max_bs)".into(),
-            ],
-            Execution::Eager => vec![all_reduce_perf(setup)],
-        },
+        settle,
     })
+}
+
+/// The verify pass of the setup, issued eagerly; none where it is eager as it stands.
+fn eagerly(setup: &ModelledSetup) -> Option<Seconds> {
+    if setup.verify.execution == Execution::Eager {
+        return None;
+    }
+    let mut eager = setup.clone();
+    eager.verify.execution = Execution::Eager;
+    Some(super::passes::cycle(&eager).verify.time.value)
+}
+
+/// How each server tells whether verify was replayed from a graph.
+fn graph_check(runtime: RuntimeKind) -> Option<String> {
+    let how = match runtime {
+        RuntimeKind::Sglang => "`cuda graph: True` in its log, --cuda-graph-max-bs not below the batch",
+        RuntimeKind::Vllm => {
+            "no --enforce-eager, cudagraph_capture_sizes up to the rows of verify (batch times draft tokens)"
+        }
+        RuntimeKind::Pytorch | RuntimeKind::Cuda => return None,
+    };
+    Some(format!("check that verify replays a CUDA graph at this batch: {how}"))
 }
 
 /// A faster all-reduce than the one that the server takes, if this box could run one.
@@ -228,11 +255,18 @@ fn allreduce_choice(setup: &ModelledSetup) -> Option<Finding> {
             better.instead_of.value,
             better.because
         ),
-        settle: vec![format!(
-            "specplan run {} --set speculation.verify.allreduce.backend={}",
-            setup.common.path,
-            better.choice.backend.word()
-        )],
+        settle: vec![
+            format!(
+                "serve once with {} switched on and once without, same prompts, and compare throughput",
+                better.choice.backend.title()
+            ),
+            format!(
+                "before that, what the model makes of it: specplan run {} --set \
+                 speculation.verify.allreduce.backend={}",
+                setup.common.path,
+                better.choice.backend.word()
+            ),
+        ],
     })
 }
 
@@ -389,6 +423,14 @@ fn model_each(known: &Known) -> Option<Seconds> {
 /// Size of one all-reduce with `rows` rows per request, in bf16.
 fn message_size(setup: &ModelledSetup, rows: u32) -> Bytes {
     Bytes::new(f64::from(setup.common.batch * rows) * f64::from(setup.model.hidden) * 2.0)
+}
+
+/// A table of nccl-tests, unless the calibration in use holds one of this message and no profile contradicts it.
+fn all_reduce_unless_measured(setup: &ModelledSetup, known: &Known) -> Option<String> {
+    let each = known.allreduce.and_then(|allreduce| allreduce.each.predicted);
+    let measured = each.is_some_and(|each| each.source == Source::Measured && !each.extrapolated);
+    let contradicted = setup.common.stated.verify.observed_allreduce.is_some();
+    (setup.parallel.tensor > 1 && (contradicted || !measured)).then(|| all_reduce_perf(setup))
 }
 
 fn all_reduce_perf(setup: &ModelledSetup) -> String {

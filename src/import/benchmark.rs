@@ -23,6 +23,8 @@ pub(super) use vllm::VLLM;
 /// One result.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Benchmark {
+    /// Whether someone who knows says that it ran with speculation; the result itself may not tell.
+    pub said_to_speculate: bool,
     /// `bench_serving`, `bench_one_batch_server`, `vllm bench serve` or `SpecForge`.
     pub tool: &'static str,
     /// `sglang` or `vllm`, where it is told.
@@ -66,9 +68,10 @@ pub struct Benchmark {
 }
 
 impl Benchmark {
-    /// Whether tokens were drafted.
+    /// Whether tokens were drafted, by what the result tells or by what is known of it.
     pub fn speculates(&self) -> bool {
-        self.accept_length.is_some_and(|length| length.get() > 1.0)
+        self.said_to_speculate
+            || self.accept_length.is_some_and(|length| length.get() > 1.0)
             || self.steps.is_some_and(|steps| steps > 0)
     }
 }

@@ -46,8 +46,11 @@ pub fn open(raw: impl Read + 'static) -> io::Result<Input> {
     Ok(Input { head: Cursor::new(Vec::new()), rest, broken })
 }
 
+/// How two bytes make a unit of UTF-16.
+type Order = fn([u8; 2]) -> u16;
+
 /// The order of bytes of UTF-16, and where it begins: by its mark, else by the zero halves of two ASCII characters.
-fn order_of(first: &[u8]) -> (Option<fn([u8; 2]) -> u16>, usize) {
+fn order_of(first: &[u8]) -> (Option<Order>, usize) {
     match *first {
         [0xff, 0xfe, ..] => (Some(u16::from_le_bytes), 2),
         [0xfe, 0xff, ..] => (Some(u16::from_be_bytes), 2),

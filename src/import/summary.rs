@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::diagnostic::masked;
+
 /// Notices that are kept of each kind; the others are counted.
 const SHOWN: usize = 5;
 /// The longest excerpt \[characters\].
@@ -59,7 +61,7 @@ impl Noted {
     pub fn note(&mut self, line: u64, why: &str, text: &str) {
         self.count += 1;
         if self.first.len() < SHOWN {
-            self.first.push(Notice { line, why: why.to_owned(), text: excerpt(text) });
+            self.first.push(Notice { line, why: masked(why).into_owned(), text: excerpt(text) });
         }
     }
 }
@@ -75,9 +77,10 @@ pub struct Notice {
     pub text: String,
 }
 
-/// The beginning of a text, on one line and safe to print.
+/// The beginning of a text, on one line and safe to print: without secrets.
 fn excerpt(text: &str) -> String {
     let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let text = masked(text);
     let mut kept: String = text.trim().chars().take(EXCERPT).map(printable).collect();
     if text.trim().chars().nth(EXCERPT).is_some() {
         kept.push('…');

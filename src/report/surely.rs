@@ -96,9 +96,7 @@ pub(super) fn outcome_cells(outcome: &Outcome) -> [String; 4] {
         let beyond = out_of_reach(low) && out_of_reach(high);
         match (beyond || outcome.reachable <= 0.0, out_of_reach(low)) {
             (true, _) => "—".to_owned(),
-            (_, true) => {
-                format!("none to {}", range(&figure(outcome, high), "", true).trim_end_matches(" to "))
-            }
+            (_, true) => format!("none to {}", bare(&figure(outcome, high))),
             _ => range(&figure(outcome, low), &figure(outcome, high), true),
         }
     };
@@ -113,10 +111,14 @@ pub(super) fn outcome_cells(outcome: &Outcome) -> [String; 4] {
 }
 
 /// Two numbers of one unit, which stands behind the second unless the column says it already.
-fn range(low: &str, high: &str, bare: bool) -> String {
-    let number = |text: &str| text.trim_end_matches('x').split(' ').next().unwrap_or_default().to_owned();
-    let high = if bare { number(high) } else { high.to_owned() };
-    format!("{} to {high}", number(low))
+fn range(low: &str, high: &str, without_unit: bool) -> String {
+    let high = if without_unit { bare(high) } else { high };
+    format!("{} to {high}", bare(low))
+}
+
+/// A number without its unit.
+fn bare(text: &str) -> &str {
+    text.trim_end_matches('x').split(' ').next().unwrap_or_default()
 }
 
 /// One input: name, its range, the speedup at both ends, its share of the variance alone and in all.

@@ -17,13 +17,19 @@ pub enum FileKind {
     Calibration,
     /// A Hugging Face config.json, for `model` and `draft`.
     ModelConfig,
+    /// What a server accepted, for `acceptance: { file: ... }`.
+    Acceptance,
 }
 
 /// Keys that tell a kind from all others.
-const TELLING: [(FileKind, &[&str]); 3] = [
+const TELLING: [(FileKind, &[&str]); 4] = [
     (FileKind::Calibration, &["format", "table_files", "provenance"]),
     (FileKind::ModelConfig, &["architectures", "hidden_size", "num_hidden_layers", "text_config"]),
     (FileKind::Box, &["gpu", "count", "topology"]),
+    (
+        FileKind::Acceptance,
+        &["acceptance", "imported", "accept_length", "histogram", "cumulative", "conditional"],
+    ),
 ];
 
 impl FileKind {
@@ -46,6 +52,7 @@ impl FileKind {
             Self::Box => "box",
             Self::Calibration => "calibration",
             Self::ModelConfig => "model",
+            Self::Acceptance => "acceptance",
         }
     }
 
@@ -56,16 +63,19 @@ impl FileKind {
             Self::Box => ("a box", "hardware"),
             Self::Calibration => ("a calibration", "calibration"),
             Self::ModelConfig => ("a model's config.json", "model"),
+            Self::Acceptance => ("an acceptance", "speculation.acceptance"),
         };
         let (_, telling) = TELLING.iter().find(|(kind, _)| *kind == self)?;
         let entry = telling.iter().find_map(|key| tree.entry(key))?;
         let path = path.display();
         let here = if path.to_string().contains('/') { "" } else { "./" };
+        let value =
+            if self == Self::Acceptance { format!("{{ file: {path} }}") } else { format!("{here}{path}") };
         Some(
             Diagnostic::error(Code::UnknownKey, format!("`{path}` is {noun}, not a scenario"))
                 .at(&entry.key, format!("a key of {noun}"))
                 .help(format!(
-                    "name it in a scenario: `{key}: {here}{path}`; `specplan check` checks it as it is"
+                    "name it in a scenario: `{key}: {value}`; `specplan check` checks it as it is"
                 )),
         )
     }
@@ -85,6 +95,9 @@ mod tests {
             ("format: specplan-calibration/1\nbox: { gpu: l40s }\n", FileKind::Calibration),
             ("{\"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 4096}", FileKind::ModelConfig),
             ("{\"text_config\": {\"hidden_size\": 4096}}", FileKind::ModelConfig),
+            ("acceptance:\n  accept_length: 2\nimported: { server: SGLang }\n", FileKind::Acceptance),
+            ("histogram: [1, 2]\n", FileKind::Acceptance),
+            ("model: kimi-k2.5\nacceptance: { accept_length: 2 }\n", FileKind::Scenario),
             ("hardware: l40s-x8\ngpu: l40s\n", FileKind::Scenario),
             ("name: nothing\n", FileKind::Scenario),
             ("- a list\n", FileKind::Scenario),

@@ -185,7 +185,12 @@ fn read_layers(path: &Path, found: &mut Diagnostics) -> Result<Node, Diagnostics
             Err(fault) => return Err((*fault).into()),
         };
         seen.push(path.canonicalize().unwrap_or_else(|_| path.clone()));
-        let tree = parse(&SourceText::file(path.display().to_string(), text)).map_err(|fault| *fault)?;
+        let command = starts_server(&text);
+        let tree = parse(&SourceText::file(path.display().to_string(), text));
+        if command && tree.as_ref().map_or(true, |tree| tree.map().is_none()) {
+            return Err(server_command(&path).into());
+        }
+        let tree = tree.map_err(|fault| *fault)?;
         if let Some(place) = named_at.as_ref().filter(|_| tree.map().is_none()) {
             let title =
                 format!("`{}` holds {}, and a scenario is a map of keys", path.display(), tree.noun());
@@ -214,6 +219,21 @@ fn read_layers(path: &Path, found: &mut Diagnostics) -> Result<Node, Diagnostics
         tree = lay_over(tree, above);
     }
     Ok(tree)
+}
+
+/// Whether a text holds the words that start a server.
+fn starts_server(text: &str) -> bool {
+    ["sglang.launch_server", "sglang serve", "vllm serve", "vllm.entrypoints."]
+        .iter()
+        .any(|w| text.contains(w))
+}
+
+/// A file that starts a server is quoted nowhere: command lines hold keys.
+fn server_command(path: &Path) -> Diagnostic {
+    let path = path.display();
+    let title = format!("`{path}` looks like the command line of a server, not like a scenario");
+    Diagnostic::error(Code::WrongType, title)
+        .help(format!("make a scenario of it: `specplan import {path} -o scenario.yaml`"))
 }
 
 fn circle(named: &Node, files: usize) -> Diagnostic {

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use self::acceptance::Accepted;
+pub use self::acceptance::check_acceptance_file;
 use self::complete::Kind;
 pub use self::family::{Branch, Family, Worker};
 use self::fits::Fit;

@@ -63,7 +63,9 @@ fn a_log_with_both_runs_tells_the_break_even() {
     near(&both["throughput_tok_s"]["value"], 64.0, 1.0);
     near(&both["cycle_ms"]["value"], 2035.0 / 64.0, 0.5);
     let observed = both["observed"].as_str().expect("a block");
-    assert!(observed.contains("draft_tokens: 3") && observed.contains("throughput: 84.00 tok/s"));
+    assert!(observed.contains("draft_tokens: 3") && observed.contains("throughput: \"84.00 tok/s +- "));
+    assert!(observed.contains("baseline:\n  execution: graph\n"), "{observed}");
+    assert!(observed.contains("  verify: { execution: eager }\n"), "{observed}");
 }
 
 #[test]
@@ -127,6 +129,21 @@ fn the_acceptance_file_is_read_by_a_scenario() {
         let result: Value = serde_json::from_str(&stdout(&run)).expect("JSON");
         near(&result["speculation"]["accept_length"]["value"], length, 1e-4);
     }
+    // The file names itself as a scenario beside it would, `check` knows it, and its keys make a scenario.
+    let own = specplan(&["import", "-q", &format!("{FOLDER}sglang-two-runs.log"), "-o", &at("own.yaml")]);
+    assert_eq!(stdout(&own), "");
+    let text = std::fs::read_to_string(at("own.yaml")).expect("the file");
+    let keys = text.split_once("\nscenario:\n").expect("keys").1.replace("\n  ", "\n");
+    assert!(keys.contains("acceptance: { file: own.yaml }"), "{keys}");
+    std::fs::write(at("keys.yaml"), keys.trim_start()).expect("written");
+    let checked = stdout(&specplan(&["check", &at("own.yaml"), &at("keys.yaml")]));
+    assert!(
+        checked.contains("own.yaml: sound (acceptance)") && checked.contains("keys.yaml: sound (scenario)")
+    );
+    std::fs::write(at("wrong.yaml"), "acceptance: { accept_lenght: 2 }\nimportd: 1\n").expect("written");
+    let wrong = specplan(&["check", &at("wrong.yaml")]);
+    let said = String::from_utf8_lossy(&wrong.stderr);
+    assert!(said.contains("unknown key `importd`") && said.contains("accept_lenght"), "{said}");
     // Without acceptance there is no such file, and the reason is told.
     let plain = specplan(&["import", &format!("{FOLDER}sglang-mid-2025.log"), "-o", &at("none.yaml")]);
     assert_eq!(plain.status.code(), Some(2));

@@ -243,10 +243,10 @@ fn several_tables_all_operations_and_repeated_sizes() {
     for line in [
         "op,ranks,family,mode,transport,bytes,median_us,p10_us,p90_us,samples,flag",
         // An all-gather is counted by what one rank sends.
-        "all-gather,2,nccl,stream,p2p,524288,100,100,100,1,",
-        "all-reduce,2,nccl,stream,p2p,1048576,121,120.2,121.8,2,",
-        "reduce-scatter,2,nccl,stream,p2p,1048576,110,110,110,1,",
-        "all-to-all,2,nccl,stream,p2p,1048576,130,130,130,1,",
+        "all-gather,2,nccl,stream,,524288,100,100,100,1,",
+        "all-reduce,2,nccl,stream,,1048576,121,120.2,121.8,2,",
+        "reduce-scatter,2,nccl,stream,,1048576,110,110,110,1,",
+        "all-to-all,2,nccl,stream,,1048576,130,130,130,1,",
     ] {
         assert!(yaml.contains(line), "{line}\n{yaml}");
     }

@@ -31,7 +31,10 @@ pub(in crate::cli) struct ImportArgs {
     /// Collective that was measured, where a table does not tell
     #[arg(long, value_name = "OPERATION")]
     pub(in crate::cli) op: Option<String>,
-    /// Tokens gained per cycle and request, bonus included, for a scenario made from a command line
+    /// The benchmark result, one of the files, that ran with speculation, where the results do not tell
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) speculative: Option<PathBuf>,
+    /// Tokens gained per cycle and request, bonus included, where a command line or a benchmark result does not tell
     #[arg(long, value_name = "LENGTH")]
     pub(in crate::cli) accept_length: Option<f64>,
     /// Format of the result [default: by the ending of -o, else text]

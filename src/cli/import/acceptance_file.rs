@@ -159,13 +159,13 @@ fn baseline(row: &BatchRow) -> Option<String> {
     Some(format!("baseline:\n{execution}  observed: {{ throughput: {} }}\n", throughput(row)?))
 }
 
-/// The median, with one standard deviation between intervals where there are several: `"61.72 +- 0.89 tok/s"`.
+/// The median, with one standard deviation between intervals where there are several: `"61.72 tok/s +- 0.89 tok/s"`.
 fn throughput(row: &BatchRow) -> Option<String> {
     let at = |q| row.throughput().quantile(q);
     let median = at(0.5)?;
     let deviation = (at(0.95)? - at(0.05)?) / 2.0 / SPREAD_DEVIATIONS;
     Some(if row.throughput().count() > 1 && deviation > 5e-4 * median {
-        format!("\"{median:.2} +- {} tok/s\"", significant(deviation, 2))
+        format!("\"{median:.2} tok/s +- {} tok/s\"", significant(deviation, 2))
     } else {
         format!("{median:.2} tok/s")
     })

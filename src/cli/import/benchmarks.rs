@@ -1,19 +1,24 @@
 //! Results of benchmarks: a table, rows for `validate`, and the observed block of a scenario.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use super::calibration::quoted;
 use super::model_name;
+use super::scenario;
 use super::section::{Section, Table};
 use crate::cli::args::ImportArgs;
+use crate::hardware;
 use crate::import::{Benchmark, Observation, What};
 use crate::units::{AcceptLength, Seconds, TokensPerSecond};
 
 /// Results of all files.
 pub(super) struct Benchmarks {
     gpu: Option<String>,
+    speculative: Option<PathBuf>,
+    accept_length: Option<f64>,
     file: String,
     found: Vec<(String, Benchmark)>,
 }
@@ -21,7 +26,16 @@ pub(super) struct Benchmarks {
 impl Benchmarks {
     /// None yet.
     pub(super) fn new(args: &ImportArgs) -> Self {
-        Self { gpu: args.gpu.clone(), file: String::new(), found: Vec::new() }
+        Self {
+            gpu: args.gpu.clone(),
+            speculative: args.speculative.clone(),
+            // A lone result is meant; of several, the one that is named.
+            accept_length: args.accept_length.filter(|_| {
+                args.speculative.is_some() || args.inputs.iter().filter(|p| p.is_file()).count() == 1
+            }),
+            file: String::new(),
+            found: Vec::new(),
+        }
     }
 }
 
@@ -39,12 +53,25 @@ impl Section for Benchmarks {
 
     fn take(&mut self, observation: &Observation) {
         if let What::Benchmark(found) = &observation.what {
-            self.found.push((self.file.clone(), (**found).clone()));
+            let mut found = (**found).clone();
+            let named = self.speculative.as_ref().is_none_or(|path| path.as_path() == Path::new(&self.file));
+            if named && (self.speculative.is_some() || self.accept_length.is_some()) {
+                found.said_to_speculate = true;
+                let said = self.accept_length.map(AcceptLength::new);
+                found.accept_length = found.accept_length.filter(|length| length.get() > 1.0).or(said);
+            }
+            self.found.push((self.file.clone(), found));
         }
     }
 
     fn is_empty(&self) -> bool {
         self.found.is_empty()
+    }
+
+    fn fault(&self) -> Option<String> {
+        let path = self.speculative.as_ref()?;
+        let named = self.found.iter().any(|(file, _)| Path::new(file) == path.as_path());
+        (!named).then(|| format!("--speculative {}: is none of the files that are imported", path.display()))
     }
 
     fn text(&self, out: &mut String) {
@@ -95,7 +122,18 @@ impl Section for Benchmarks {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = vec!["throughput holds prefill too: a cycle from it is an upper bound".to_owned()];
+        let mut notes = Vec::new();
+        if self.found.len() > 1 && self.accept_length.is_none() && self.speculative.is_none() {
+            let told = self.found.iter().any(|(_, found)| found.speculates());
+            if !told {
+                notes.push(
+                    "no result tells an accept length: `--speculative FILE --accept-length LENGTH` names the run with \
+                     speculation"
+                        .to_owned(),
+                );
+            }
+        }
+        notes.extend(vec!["throughput holds prefill too: a cycle from it is an upper bound".to_owned()]);
         if self.found.iter().any(|(_, found)| found.concurrency.is_none()) {
             notes.push(
                 "a result without `max_concurrency` tells no batch: no cycle follows from it".to_owned(),
@@ -173,6 +211,11 @@ impl Benchmarks {
     /// A row for `validate`; what the result does not tell is left empty.
     fn row(&self, at: usize, file: &str, found: &Benchmark) -> Vec<String> {
         let whole = |value: Option<u32>| value.map_or(String::new(), |value| value.to_string());
+        // A box that is named runs on all its GPUs unless told.
+        let of_box = self.gpu.as_deref().and_then(hardware::preset).map(|found| found.count);
+        let tensor = found.tensor.or(of_box);
+        let hardware = self.gpu.as_deref().and_then(|gpu| scenario::box_of(gpu, tensor.unwrap_or(1)));
+        let hardware = hardware.filter(|_| tensor.is_some());
         let known = found.model.as_deref().and_then(model_name::of_model);
         let speculates = found.speculates();
         let model = known.as_ref().map(|known| known.preset.to_owned()).or(found.model.clone());
@@ -184,13 +227,13 @@ impl Benchmarks {
             format!("{name}-{}", at + 1),
             found.name.clone().unwrap_or_else(|| found.tool.to_owned()),
             level.to_owned(),
-            self.gpu.clone().unwrap_or_default(),
+            hardware.clone().unwrap_or_default(),
             String::new(),
             model.unwrap_or_default(),
             known.and_then(|known| known.weights).unwrap_or_default().to_owned(),
             String::new(),
             found.runtime.unwrap_or_default().to_owned(),
-            whole(found.tensor),
+            whole(tensor),
             String::new(),
             batch,
             mean_context(found).map_or(String::new(), |tokens| format!("{tokens:.0}")),
@@ -229,10 +272,13 @@ fn observed(found: &[(String, Benchmark)]) -> Result<String, String> {
             [one] => Ok(Some(one)),
             _ => {
                 let which = if speculates { "with" } else { "without" };
-                Err(format!(
-                    "{} results {which} speculation: import the one that the scenario is about",
-                    of.len()
-                ))
+                let way = if speculates {
+                    "import the one that the scenario is about"
+                } else {
+                    "these files do not tell a run with it; name it, as in `--speculative FILE --accept-length 2.5`, \
+                     or import the one that the scenario is about"
+                };
+                Err(format!("{} results {which} speculation: {way}", of.len()))
             }
         }
     };

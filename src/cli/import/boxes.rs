@@ -9,7 +9,7 @@ use super::fabric::{self, Fabric};
 use super::section::{Section, Table};
 use super::{calibration::quoted, gpu_name};
 use crate::cli::args::ImportArgs;
-use crate::hardware::gpu_preset;
+use crate::hardware::{self, Hardware, gpu_preset};
 use crate::import::{Observation, PeerMatrix, What, one_sided};
 use crate::units::significant;
 
@@ -57,7 +57,8 @@ impl Boxes {
 
     fn gpu(&self) -> Result<String, String> {
         if let Some(name) = &self.said_gpu {
-            return gpu_preset(name).map(|gpu| gpu.name).ok_or_else(|| {
+            let of_box = || hardware::preset(name).map(|found| found.gpu);
+            return gpu_preset(name).or_else(of_box).map(|gpu| gpu.name).ok_or_else(|| {
                 format!("--gpu {name}: no GPU preset; `specplan explain presets` lists them")
             });
         }
@@ -65,7 +66,7 @@ impl Boxes {
         names.sort();
         names.dedup();
         match names[..] {
-            [] => Err("the files do not name the GPU: say it with --gpu, as in --gpu rtx-4090".to_owned()),
+            [] => Err(self.which_gpu()),
             [name] => gpu_name::preset_of(name)
                 .map(|gpu| gpu.name)
                 .ok_or_else(|| format!("`{name}` is no preset: say which is nearest with --gpu")),
@@ -74,6 +75,38 @@ impl Boxes {
                 Err(format!("a box file holds one kind of GPU, not {}", names.join(", ")))
             }
         }
+    }
+}
+
+impl Boxes {
+    /// That the card is not told, with the presets of as many GPUs: first those over as many sockets.
+    fn which_gpu(&self) -> String {
+        let sockets = self.paths().map(|(words, numa)| fabric::of(words, numa).sockets);
+        let boxes = hardware::preset_entries().iter().filter_map(|entry| hardware::preset(&entry.name));
+        let nvlink = self.paths().map(|(words, _)| words.iter().flatten().any(|word| word.starts_with("NV")));
+        let linked = |found: &Hardware| found.topology.ring(found.count).is_some_and(|ring| ring.nvlink);
+        let alike = boxes
+            .filter(|found| found.count as usize == self.count())
+            .filter(|found| nvlink.is_none_or(|nvlink| nvlink == linked(found)));
+        let mut alike: Vec<(bool, String, String)> = alike
+            .map(|found| {
+                let other = sockets.is_some_and(|sockets| sockets != found.topology.sockets_in_use());
+                (other, found.name, found.gpu.name)
+            })
+            .collect();
+        alike.sort();
+        let nearest = alike.first().cloned();
+        let Some((_, _, gpu)) = nearest else {
+            return "the files do not name the GPU: say it with --gpu, as in --gpu rtx-4090".to_owned();
+        };
+        let same: Vec<&str> =
+            alike.iter().filter(|(other, ..)| !other).map(|(_, name, _)| name.as_str()).collect();
+        let like = if same.is_empty() {
+            format!("no preset has {} GPUs over as many sockets", self.count())
+        } else {
+            format!("presets with as many GPUs and sockets are {}", same.join(", "))
+        };
+        format!("the files do not name the GPU: say it with --gpu, as in --gpu {gpu}; {like}")
     }
 }
 

@@ -50,7 +50,11 @@ fn file_text(group: &Group, name: &str, summary: &Summary, out: &mut String) {
 fn noted(word: &str, found: &Noted, out: &mut String) {
     for notice in &found.first {
         let place = if notice.line > 0 { format!(", line {}", notice.line) } else { String::new() };
-        let _ = writeln!(out, "  {word}{place}: {}", notice.why);
+        let mut lines = String::new();
+        super::wrap(&format!("{word}{place}: {}", notice.why), "  ", 78, &mut lines);
+        for line in lines.lines() {
+            let _ = writeln!(out, "  {line}");
+        }
         if !notice.text.is_empty() {
             let shown: String = notice.text.chars().take(72).collect();
             let _ = writeln!(out, "      {shown}");

@@ -67,7 +67,7 @@ pub(super) fn yaml(server: &ServerCommand, file: &str, said: &Said) -> Result<St
 }
 
 /// Where graphs end: no key says it, so that the reader must, at larger batches.
-pub(super) fn captured(server: &ServerCommand) -> Option<Vec<String>> {
+fn captured(server: &ServerCommand) -> Option<Vec<String>> {
     let captured = server.graph_max_batch.filter(|_| server.graph != Some(false))?;
     let rows = server.drafting.as_ref().and_then(|drafting| drafting.draft_tokens).unwrap_or(1).max(1);
     // SGLang counts requests, vLLM rows.
@@ -81,8 +81,8 @@ pub(super) fn captured(server: &ServerCommand) -> Option<Vec<String>> {
         None => "baseline",
     };
     Some(vec![
-        format!("{what}: right up to batch {batch}; from batch {} on", batch + 1),
-        format!("  passes run eagerly: write `execution: eager` under {keys} there"),
+        format!("{what}: from batch {} on passes run eagerly; there", batch + 1),
+        format!("  write `execution: eager` under {keys}"),
     ])
 }
 
@@ -189,13 +189,7 @@ fn hardware(server: &ServerCommand, said: &Said, out: &mut String) -> Result<(),
         let _ = writeln!(out, "# hardware: how many {}? {} says no number", known.name, unread(untold));
         return Ok(());
     }
-    let short = ["-server", "-workstation", "-max-q", "-sxm", "-pcie"].iter();
-    let stems =
-        short.filter_map(|ending| known.name.strip_suffix(ending)).chain([known.name.as_str(), gpu.as_str()]);
-    let named = stems
-        .map(|stem| format!("{stem}-x{count}"))
-        .find(|name| preset_entries().iter().any(|entry| entry.answers_to(name)));
-    match named {
+    match box_of(gpu, count) {
         Some(name) => {
             let _ = writeln!(out, "hardware: {name}");
         }
@@ -204,6 +198,19 @@ fn hardware(server: &ServerCommand, said: &Said, out: &mut String) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// The box preset of so many of a GPU, or the box that is named itself.
+pub(super) fn box_of(gpu: &str, count: u32) -> Option<String> {
+    if preset_entries().iter().any(|entry| entry.answers_to(gpu)) {
+        return Some(gpu.to_owned());
+    }
+    let known = gpu_preset(gpu)?;
+    let short = ["-server", "-workstation", "-max-q", "-sxm", "-pcie"].iter();
+    let stems = short.filter_map(|ending| known.name.strip_suffix(ending)).chain([known.name.as_str(), gpu]);
+    stems
+        .map(|stem| format!("{stem}-x{count}"))
+        .find(|name| preset_entries().iter().any(|entry| entry.answers_to(name)))
 }
 
 fn parallel(server: &ServerCommand, out: &mut String) {

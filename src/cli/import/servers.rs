@@ -119,7 +119,8 @@ fn settings(server: &ServerCommand, out: &mut String) {
     row("KV block", number(server.block_size));
     let graphs = |on: bool| if on { "CUDA graphs" } else { "eager" };
     row("decoding", server.graph.map(|on| graphs(on).to_owned()));
-    row("graphs up to batch", number(server.graph_max_batch));
+    let captured = if server.server == "vllm" { "graphs up to rows" } else { "graphs up to batch" };
+    row(captured, server.graph_max_batch.map(|most| format!("{most}; beyond it passes run eagerly")));
     row("overlap scheduler", server.overlap.map(|on| if on { "on" } else { "off" }.to_owned()));
     row("all-reduce opted in", (!server.allreduce.is_empty()).then(|| server.allreduce.join(", ")));
     for (name, value) in &server.environment {

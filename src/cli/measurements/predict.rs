@@ -18,6 +18,7 @@ impl Measurement {
     /// # Errors
     /// Why the row cannot be predicted.
     pub(in crate::cli) fn compare(&self, machine: &Machine) -> Result<Comparison, String> {
+        let needed = self.needed()?;
         let setup = self.setup(machine)?;
         let given = Given::parse(self.given.as_deref().unwrap_or_default())?;
         let predicted = self.predicted(&setup, &given)?;
@@ -39,7 +40,7 @@ impl Measurement {
             group: if given.any() { format!("{} (arithmetic)", self.group) } else { self.group.clone() },
             level: self.level,
             quantity: self.quantity.clone(),
-            measured: self.measured,
+            measured: needed.measured,
             predicted,
             inputs,
             held_out: !given.any() && self.r#use.starts_with("held out"),
@@ -89,11 +90,11 @@ impl Measurement {
             hardware: &setup.hardware,
             calibration: &setup.calibration,
             runtime: &setup.runtime,
-            execution: self.execution,
+            execution: setup.baseline.execution,
             policy: &setup.baseline.policy,
         };
         let bytes = Bytes::new(f64::from(bytes));
-        Ok(cost::collective(CollectiveOp::AllReduce, self.tensor, bytes, &with).value.us())
+        Ok(cost::collective(CollectiveOp::AllReduce, setup.parallel.tensor, bytes, &with).value.us())
     }
 
     /// The same with observed parts in place of the model's.
@@ -103,11 +104,12 @@ impl Measurement {
             let each = given.allreduce.map_or(own.total.ms(), |us| f64::from(own.count) * us / 1e3);
             pass.time.value.ms() - own.total.ms() + each
         };
+        let cycle_batch = self.batch.unwrap_or(1);
         let host = (cycle.baseline_time().value - cycle.baseline.time.value).ms();
         let step = given.step.unwrap_or_else(|| with_allreduce(&cycle.baseline) + host);
         let verify = given.verify.unwrap_or_else(|| with_allreduce(&cycle.verify));
         let whole = verify + given.draft_host.unwrap_or_else(|| cycle.draft_host_time().value.ms());
-        let (batch, length) = (f64::from(self.batch), cycle.accept_length().value.get());
+        let (batch, length) = (f64::from(cycle_batch), cycle.accept_length().value.get());
         match (self.quantity.as_str(), self.method.is_some()) {
             ("step_ms", _) => Ok(step),
             ("pass_ms", _) => Ok(with_allreduce(self.pass(cycle))),

@@ -67,6 +67,7 @@ fn named_calibration(name: &str) -> Result<Calibration, String> {
 impl Measurement {
     /// The row as a setup.
     pub(in crate::cli) fn setup(&self, machine: &Machine) -> Result<ModelledSetup, String> {
+        let needed = self.needed()?;
         let hardware = match self.hardware.as_deref().filter(|name| !name.is_empty()) {
             Some(name) => hardware::preset(name).ok_or_else(|| format!("no hardware preset `{name}`"))?,
             None => machine.hardware()?,
@@ -84,13 +85,13 @@ impl Measurement {
         let acceptance = Acceptance::mean_only(length, shape).map_err(|error| error.to_string())?;
         let opt_in = self.opt_in.into_iter().collect();
         let policy = Policy { backend: self.allreduce, opt_in, environment, ..Policy::default() };
-        let pass = PassSettings { execution: self.execution, policy: policy.clone() };
+        let pass = PassSettings { execution: needed.execution, policy: policy.clone() };
         let graph = PassSettings { execution: Execution::Graph, policy };
         Ok(ModelledSetup {
             common: Common {
                 name: self.id.clone(),
                 path: String::new(),
-                batch: self.batch,
+                batch: needed.batch,
                 method: self.method(),
                 steps: shape.steps,
                 topk: shape.topk,
@@ -100,15 +101,15 @@ impl Measurement {
                 stated: Stated::default(),
             },
             hardware: Arc::new(hardware),
-            runtime: calibration.measured_host(Runtime::profile(self.runtime)),
+            runtime: calibration.measured_host(Runtime::profile(needed.runtime)),
             calibration,
             model: Arc::new(model),
             draft: draft.map(Arc::new),
             parallel: Parallelism {
                 decode_context: self.decode_context.unwrap_or(1),
-                ..Parallelism::tensor(self.tensor)
+                ..Parallelism::tensor(needed.tensor)
             },
-            context: self.context,
+            context: needed.context,
             baseline: pass.clone(),
             verify: pass,
             draft_pass: graph,

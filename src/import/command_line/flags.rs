@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::diagnostic::masked;
+
 /// One flag with the words behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Flag {
@@ -26,7 +28,7 @@ pub struct Unread {
 pub(super) struct Flags {
     /// Words that belong to no flag.
     pub(super) positional: Vec<String>,
-    flags: Vec<Flag>,
+    given: Vec<Flag>,
     /// Flags whose value says no figure, by their first name, and what they hold instead.
     pub(super) unread: Vec<Unread>,
     /// Flags that stand several times and contradict themselves.
@@ -48,8 +50,8 @@ impl Flags {
                     name.split_once('.').map_or((name, None), |(head, rest)| (head, Some(rest)));
                 let head = head.replace('_', "-");
                 let name = rest.map_or(head.clone(), |rest| format!("{head}.{rest}"));
-                all.flags.push(Flag { name, values: value, used: false });
-            } else if let Some(flag) = all.flags.last_mut() {
+                all.given.push(Flag { name, values: value, used: false });
+            } else if let Some(flag) = all.given.last_mut() {
                 flag.values.push(word.clone());
             } else {
                 all.positional.push(word.clone());
@@ -62,9 +64,9 @@ impl Flags {
     /// are told by [`Flags::repeated`].
     pub(super) fn text(&mut self, names: &[&str]) -> Option<String> {
         let at = self.last(names)?;
-        let last = self.flags[at].values.first().cloned();
+        let last = self.given[at].values.first().cloned();
         let mut others: Vec<String> = Vec::new();
-        for flag in self.flags.iter_mut().filter(|flag| names.contains(&flag.name.as_str())) {
+        for flag in self.given.iter_mut().filter(|flag| names.contains(&flag.name.as_str())) {
             if !flag.used && flag.values.first() != last.as_ref() {
                 others.push(flag.values.first().cloned().unwrap_or_default());
             }
@@ -81,7 +83,7 @@ impl Flags {
     }
 
     fn last(&self, names: &[&str]) -> Option<usize> {
-        self.flags.iter().rposition(|flag| names.contains(&flag.name.as_str()))
+        self.given.iter().rposition(|flag| names.contains(&flag.name.as_str()))
     }
 
     /// What [`Flags::text`] met of flags that contradict themselves.
@@ -104,11 +106,11 @@ impl Flags {
 
     /// Whether a switch is there; `--flag false` is off.
     pub(super) fn switch(&mut self, names: &[&str]) -> bool {
-        let Some(at) = self.flags.iter().rposition(|flag| names.contains(&flag.name.as_str())) else {
+        let Some(at) = self.given.iter().rposition(|flag| names.contains(&flag.name.as_str())) else {
             return false;
         };
-        self.flags[at].used = true;
-        !matches!(self.flags[at].values.first().map(String::as_str), Some("false" | "False" | "0"))
+        self.given[at].used = true;
+        !matches!(self.given[at].values.first().map(String::as_str), Some("false" | "False" | "0"))
     }
 
     /// A JSON object, given whole or key by key behind dots.
@@ -119,16 +121,15 @@ impl Flags {
     ) -> Option<Map<String, Value>> {
         let mut object = Map::new();
         let mut found = false;
-        for flag in &mut self.flags {
+        for flag in &mut self.given {
             if names.contains(&flag.name.as_str()) {
                 (flag.used, found) = (true, true);
                 let text = flag.values.join(" ");
-                match serde_json::from_str(&text) {
-                    Ok(Value::Object(map)) => object.extend(map),
-                    _ => {
-                        wrong(format!("{} takes a JSON object, not `{text}`", flag.name));
-                        self.unread.push(Unread { flag: names[0].to_owned(), text });
-                    }
+                if let Ok(Value::Object(map)) = serde_json::from_str(&text) {
+                    object.extend(map);
+                } else {
+                    wrong(format!("{} takes a JSON object, not `{text}`", flag.name));
+                    self.unread.push(Unread { flag: names[0].to_owned(), text });
                 }
             } else if let Some((head, key)) = flag.name.split_once('.')
                 && names.contains(&head)
@@ -145,7 +146,7 @@ impl Flags {
 
     /// Flags that were taken, by name.
     pub(super) fn used(&self) -> Vec<String> {
-        self.flags.iter().filter(|flag| flag.used).map(|flag| flag.name.clone()).collect()
+        self.given.iter().filter(|flag| flag.used).map(|flag| flag.name.clone()).collect()
     }
 
     /// Flags that were not, with their values. What looks like a secret loses its value.
@@ -153,9 +154,10 @@ impl Flags {
         let shown = |flag: &Flag| {
             let secret = ["key", "token", "secret", "password"].iter().any(|word| flag.name.contains(word));
             let values = if secret { vec!["...".to_owned()] } else { flag.values.clone() };
-            std::iter::once(flag.name.clone()).chain(values).collect::<Vec<_>>().join(" ")
+            let line = std::iter::once(flag.name.clone()).chain(values).collect::<Vec<_>>().join(" ");
+            if secret { line } else { masked(&line).into_owned() }
         };
-        self.flags.iter().filter(|flag| !flag.used).map(shown).collect()
+        self.given.iter().filter(|flag| !flag.used).map(shown).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::flags::Unread;
+use crate::diagnostic::masked;
 
 /// A server as its command line sets it up. What is not said is none: the server's default.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -92,7 +93,7 @@ impl ServerCommand {
                 .iter()
                 .any(|prefix| name.starts_with(prefix))
             {
-                self.not_modelled.push(format!("{name}={value}"));
+                self.not_modelled.push(masked(&format!("{name}={value}")).into_owned());
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::scenario::library::Law;
 use crate::scenario::load::beside;
 use crate::scenario::schema::at;
 use crate::scenario::setup::Evidence;
-use crate::scenario::tree::{parse_named, read_text};
+use crate::scenario::tree::{Node, parse_named, read_text};
 use crate::scenario::written::{AcceptanceKeys, Given, Ratio};
 use crate::sourced::{Sourced, Spread};
 use crate::speculation::{Acceptance, DraftShape};
@@ -88,13 +88,8 @@ impl Resolver<'_, '_> {
                 return None;
             }
         };
-        // The keys stand at the top of the file, or under `acceptance` beside where they came from.
-        let (node, key) = match tree.entry("acceptance") {
-            Some(entry) => (&entry.value, &entry.key),
-            None => (&tree, &tree.place),
-        };
         let mut found = Diagnostics::default();
-        let json = check_value(node, at(AT).expect("a key of the schema"), "acceptance", key, &mut found);
+        let json = checked(&tree, &mut found);
         if !found.is_empty() {
             for fault in &mut found.list {
                 *fault = fault.clone().beside(place, "the file is named here");
@@ -122,6 +117,51 @@ impl Resolver<'_, '_> {
         self.found.push(Diagnostic::error(Code::ReferencedFile, title).at(place, "named here").note(why));
         None
     }
+}
+
+/// The keys of an acceptance file, which stand at its top, or under `acceptance` beside where they came from.
+fn checked(tree: &Node, found: &mut Diagnostics) -> Option<serde_json::Value> {
+    let (node, key) = match tree.entry("acceptance") {
+        Some(entry) => (&entry.value, &entry.key),
+        None => (tree, &tree.place),
+    };
+    check_value(node, at(AT).expect("a key of the schema"), "acceptance", key, found)
+}
+
+/// Keys that stand beside `acceptance` in a file that an import wrote.
+const BESIDE: [&str; 5] = ["acceptance", "imported", "cycles", "steps", "scenario"];
+
+/// Every fault of an acceptance file by itself: keys, values, and that it describes one law.
+///
+/// # Errors
+/// The faults.
+pub fn check_acceptance_file(tree: &Node) -> Result<(), Diagnostics> {
+    let mut found = Diagnostics::default();
+    if tree.entry("acceptance").is_some() {
+        for (name, entry) in
+            tree.map().into_iter().flatten().filter(|(name, _)| !BESIDE.contains(&name.as_str()))
+        {
+            let title = format!("unknown key `{name}`");
+            let fault =
+                Diagnostic::error(Code::UnknownKey, title).at(&entry.key, "not a key of an acceptance file");
+            found.push(fault.note(format!("known keys: {}", BESIDE.join(", "))));
+        }
+    }
+    let keys = checked(tree, &mut found).and_then(|json| serde_json::from_value::<AcceptanceKeys>(json).ok());
+    if let Some(keys) = keys.filter(|_| found.is_empty()) {
+        let kinds = acceptance_kinds(&keys);
+        if keys.file.is_some() || kinds.len() != 1 {
+            let title = match (&keys.file, kinds.len()) {
+                (Some(_), _) => "an acceptance file that names another file".to_owned(),
+                (None, 0) => "no acceptance is described".to_owned(),
+                _ => format!("an acceptance in several ways: `{}`", kinds.join("`, `")),
+            };
+            found.push(
+                Diagnostic::error(Code::ReferencedFile, title).at(&tree.place, "one is described here"),
+            );
+        }
+    }
+    found.into_result(())
 }
 
 /// The one law that the keys describe.

@@ -117,7 +117,7 @@ fn taken(yaml: &str) {
         FileKind::Scenario if tree.entry("acceptance").is_some() && tree.entry("imported").is_some() => {
             files::acceptance(yaml)
         }
-        FileKind::Scenario | FileKind::ModelConfig => Ok(()),
+        FileKind::Scenario | FileKind::ModelConfig | FileKind::Acceptance => Ok(()),
     };
     found.unwrap_or_else(|error| panic!("{error}\n{yaml}"));
 }
