@@ -8,6 +8,7 @@
 
 mod block;
 mod collectives;
+mod consistency;
 mod curves;
 mod error;
 mod file;

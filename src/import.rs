@@ -25,11 +25,11 @@ use std::fmt;
 use std::io::{self, BufRead};
 
 pub use benchmark::Benchmark;
-pub use command_line::{Drafting, ServerCommand};
+pub use command_line::{Drafting, ServerCommand, Unread};
 pub use input::{Input, open};
 pub use observation::{Collective, CollectiveRun, Observation, What};
 pub use summary::{Noted, Notice, Summary};
-pub use topology::PeerMatrix;
+pub use topology::{PeerMatrix, one_sided};
 pub use trace::{TraceEvent, WorkClass};
 
 /// Every importer. A row per kind; of two that claim a file with equal confidence, the upper one gets it.
@@ -111,6 +111,12 @@ impl Kind {
     /// The kind of a word.
     pub fn of_word(word: &str) -> Option<Self> {
         Self::all().find(|kind| kind.word() == word)
+    }
+
+    /// Another kind that is sure of a file of which this one is not.
+    pub fn disputed(self, head: &Head) -> Option<Self> {
+        let other = Self::all().find(|kind| (kind.0.claim)(head) == Claim::Sure)?;
+        ((self.0.claim)(head) != Claim::Sure && self.0.kind != other.0.kind).then_some(other)
     }
 
     /// The kind of a file that begins so; none where no importer claims it.

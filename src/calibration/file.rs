@@ -22,6 +22,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::block::Raw;
+use super::consistency;
 use super::curves;
 use super::error::{CalibrationError, Place};
 use super::fit;
@@ -124,6 +125,9 @@ fn read(reading: &Reading, yaml_text: &str) -> Result<Calibration> {
     };
     if calibration.fits.is_empty() && calibration.tables.names().next().is_none() {
         return Err(CalibrationError::file("the calibration holds neither a table nor a fit"));
+    }
+    if !reading.trusted {
+        consistency::check(&calibration)?;
     }
     Ok(calibration)
 }

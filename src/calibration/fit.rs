@@ -99,6 +99,9 @@ const LONGEST_US: f64 = 1e9;
 const SHORTEST_US: f64 = 1e-3;
 /// The largest message \[B\] \[B\].
 const MOST_BYTES: f64 = 1e15;
+/// The largest error of a fit that is used \[B\]: `calibrate` flags from 0.1 on, public sources state up to 0.25.
+const MOST_ERROR: f64 = 0.5;
+
 /// Slopes and knots of one fit \[B\].
 const MOST_KNOTS: usize = 100;
 
@@ -187,6 +190,11 @@ impl Fit {
         let FitRange { from_bytes, to_bytes } = self.range;
         if from_bytes >= to_bytes {
             return Some("the range is empty: `from_bytes` must be less than `to_bytes`".to_owned());
+        }
+        if let Some(error) = self.cv_error.filter(|error| *error > MOST_ERROR && !self.flagged) {
+            return Some(format!(
+                "`cv_error` is {error}: a fit that misses by more than half needs `flagged: true`, and the table answers"
+            ));
         }
         if self.time(to_bytes).us() > LONGEST_US {
             return Some("it predicts more than a quarter of an hour for one call".to_owned());

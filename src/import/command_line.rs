@@ -19,6 +19,7 @@ use std::io::{BufRead, Read};
 use super::{Claim, Head, Importer, Observation, Sink, Summary, What};
 use flags::Flags;
 
+pub use flags::Unread;
 pub use server::{Drafting, ServerCommand};
 
 /// The importer.

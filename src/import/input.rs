@@ -1,4 +1,4 @@
-//! A file as text: unpacked if gzip, decoded if UTF-16, its head kept for guessing.
+//! A file as text: unpacked if gzip, decoded if UTF-16 (marked, or by its first characters), its head kept for guessing.
 //!
 //! A packed file that ends too early or is damaged gives what comes before; the reader then meets an error, which the
 //! importers note as a cut file.
@@ -33,16 +33,31 @@ pub fn open(raw: impl Read + 'static) -> io::Result<Input> {
     } else {
         Box::new(raw)
     };
-    let (mark, broken) = match first(&mut plain, 2) {
+    let (mark, broken) = match first(&mut plain, 4) {
         Ok(mark) => (mark, None),
         Err(error) => (Vec::new(), Some(error)),
     };
-    let rest: Box<dyn Read> = match mark[..] {
-        [0xff, 0xfe] => Box::new(Utf16::new(plain, u16::from_le_bytes)),
-        [0xfe, 0xff] => Box::new(Utf16::new(plain, u16::from_be_bytes)),
-        _ => Box::new(Cursor::new(mark).chain(plain)),
+    let (order, begin) = order_of(&mark);
+    let whole = Cursor::new(mark[begin..].to_vec()).chain(plain);
+    let rest: Box<dyn Read> = match order {
+        Some(order) => Box::new(Utf16::new(whole, order)),
+        None => Box::new(whole),
     };
     Ok(Input { head: Cursor::new(Vec::new()), rest, broken })
+}
+
+/// How two bytes make a unit of UTF-16.
+type Order = fn([u8; 2]) -> u16;
+
+/// The order of bytes of UTF-16, and where it begins: by its mark, else by the zero halves of two ASCII characters.
+fn order_of(first: &[u8]) -> (Option<Order>, usize) {
+    match *first {
+        [0xff, 0xfe, ..] => (Some(u16::from_le_bytes), 2),
+        [0xfe, 0xff, ..] => (Some(u16::from_be_bytes), 2),
+        [0, 1..=0x7f, 0, 1..=0x7f] => (Some(u16::from_be_bytes), 0),
+        [1..=0x7f, 0, 1..=0x7f, 0] => (Some(u16::from_le_bytes), 0),
+        _ => (None, 0),
+    }
 }
 
 /// Up to `count` bytes.
@@ -161,12 +176,15 @@ mod tests {
         let wide = |order: fn(u16) -> [u8; 2]| -> Vec<u8> {
             "\u{feff}ab\nü𝄞".encode_utf16().flat_map(order).collect()
         };
+        let unmarked = |order: fn(u16) -> [u8; 2]| wide(order)[2..].to_vec();
         for bytes in [
             "ab\nü𝄞".as_bytes().to_vec(),
             packed("ab\nü𝄞"),
             [packed("ab\n"), packed("ü𝄞")].concat(),
             wide(u16::to_le_bytes),
             wide(u16::to_be_bytes),
+            unmarked(u16::to_le_bytes),
+            unmarked(u16::to_be_bytes),
         ] {
             assert_eq!(text(bytes), "ab\nü𝄞");
         }

@@ -1,7 +1,11 @@
 //! JSON documents that fit in memory, whole or cut.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::io::{self, BufRead, Read};
 
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// The longest document that is read at once \[B\].
@@ -61,6 +65,72 @@ fn without_bare_words(bytes: &[u8]) -> Option<Vec<u8>> {
         rest = tail;
     }
     found.then_some(plain)
+}
+
+/// A key that stands twice in one object, at any depth; none where every key stands once, or where the text is no JSON.
+pub(super) fn repeated_key(bytes: &[u8]) -> Option<String> {
+    serde_json::from_slice::<Repeated>(bytes).ok()?.0
+}
+
+/// The first key that stands twice.
+struct Repeated(Option<String>);
+
+impl<'de> Deserialize<'de> for Repeated {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RepeatedVisitor)
+    }
+}
+
+struct RepeatedVisitor;
+
+impl<'de> Visitor<'de> for RepeatedVisitor {
+    type Value = Repeated;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Repeated, E> {
+        Ok(Repeated(None))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Repeated, E> {
+        Ok(Repeated(None))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Repeated, E> {
+        Ok(Repeated(None))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Repeated, E> {
+        Ok(Repeated(None))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Repeated, E> {
+        Ok(Repeated(None))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Repeated, E> {
+        Ok(Repeated(None))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Repeated, A::Error> {
+        let mut found = None;
+        while let Some(Repeated(within)) = list.next_element()? {
+            found = found.or(within);
+        }
+        Ok(Repeated(found))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Repeated, A::Error> {
+        let (mut found, mut seen) = (None, BTreeSet::new());
+        while let Some(key) = map.next_key::<String>()? {
+            let Repeated(within) = map.next_value()?;
+            let twice = (!seen.insert(key.clone())).then_some(key);
+            found = found.or(twice).or(within);
+        }
+        Ok(Repeated(found))
+    }
 }
 
 /// A document and whether its end was missing.
@@ -154,6 +224,15 @@ mod tests {
         let parsed = parse(br#"{"a": NaN, "b": [-Infinity, Infinity, 1], "c": "NaN \" Infinity"}"#).unwrap();
         assert_eq!(parsed, serde_json::json!({"a": null, "b": [null, null, 1], "c": "NaN \" Infinity"}));
         assert!(parse(b"{\"a\": Nan}").is_err());
+    }
+
+    #[test]
+    fn keys_that_stand_twice() {
+        let of = |text: &str| repeated_key(text.as_bytes());
+        assert_eq!(of(r#"{"a": 1, "b": [{"a": 2.5}, null, true, "a", -1]}"#), None);
+        assert_eq!(of(r#"{"a": 1, "b": 2, "a": 1}"#).as_deref(), Some("a"));
+        assert_eq!(of(r#"{"a": [{"b": 1, "b": 2}]}"#).as_deref(), Some("b"));
+        assert_eq!(of("{"), None);
     }
 
     #[test]

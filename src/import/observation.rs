@@ -73,6 +73,9 @@ pub struct CollectiveRun {
     pub hosts: u32,
     /// The GPU, as the driver names it.
     pub gpu: Option<String>,
+    /// Other GPUs that held ranks, as the driver names them: a run on cards of several kinds is of no one box.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_gpus: Vec<String>,
     /// Version of NCCL.
     pub nccl: Option<String>,
     /// Whether it was replayed from a CUDA graph.
@@ -88,6 +91,22 @@ pub struct CollectiveRun {
     /// NCCL_* variables, where the file has them.
     pub environment: Vec<(String, String)>,
 }
+
+impl CollectiveRun {
+    /// Takes note of a GPU that held a rank.
+    pub(super) fn take_gpu(&mut self, name: &str) {
+        match &self.gpu {
+            _ if name.is_empty() => {}
+            None => self.gpu = Some(name.to_owned()),
+            Some(first) if first == name || self.other_gpus.iter().any(|other| other == name) => {}
+            Some(_) if self.other_gpus.len() < MOST_NAMES => self.other_gpus.push(name.to_owned()),
+            Some(_) => {}
+        }
+    }
+}
+
+/// Names of GPUs that are kept beside the first.
+const MOST_NAMES: usize = 8;
 
 /// A row of a collective benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -134,11 +134,26 @@ impl Reader {
         let Some(open) = self.open.take() else { return };
         let line = open.line();
         match open.finish() {
-            Ok(Some(matrix)) => sink(Observation::at(line, What::Peers(Box::new(matrix)))),
+            Ok(Some(matrix)) => {
+                for why in one_sided(&matrix) {
+                    summary.warn("one-sided", line, &why, "");
+                }
+                sink(Observation::at(line, What::Peers(Box::new(matrix))));
+            }
             Ok(None) => {}
             Err(why) => summary.skipped.note(line, &why, ""),
         }
     }
+}
+
+/// Pairs whose two directions are told as different paths: what joins two GPUs is one thing.
+pub fn one_sided(matrix: &PeerMatrix) -> Vec<String> {
+    let PeerMatrix::Paths { words, .. } = matrix else { return Vec::new() };
+    let pairs = (0..words.len()).flat_map(|a| (a + 1..words.len()).map(move |b| (a, b)));
+    let differ = pairs.filter(|(a, b)| words[*a][*b] != words[*b][*a]);
+    differ
+        .map(|(a, b)| format!("GPU{a} to GPU{b} is {} and GPU{b} to GPU{a} is {}", words[a][b], words[b][a]))
+        .collect()
 }
 
 /// The line without the escapes that underline headers on a terminal.

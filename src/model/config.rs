@@ -129,6 +129,7 @@ fn read_model(name: &str, config: Wrapped<'_>, overrides: FormatOverrides) -> Re
     let layers = group_layers(count, &attention, &ffn, &quantisation)?;
     notes.extend(config.note_on_base_format().into_iter().chain(ffn.note()));
     notes.extend(quantisation.notes.iter().cloned());
+    notes.extend(attention::note_on_width(fields, hidden)?);
     let max_context = fields.optional_count(&["max_position_embeddings"])?;
     if let Some(short @ 0..2) = max_context {
         // One token of prompt and one of answer.

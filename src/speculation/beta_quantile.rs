@@ -81,9 +81,9 @@ fn searched(a: f64, b: f64, p: f64) -> f64 {
     for _ in 0..MOST_STEPS {
         let miss = beta_reg(a, b, share(at)) - p;
         if miss > 0.0 {
-            high = at
+            high = at;
         } else {
-            low = at
+            low = at;
         }
         // dI/du = x^a (1 - x)^b / B(a, b)
         let slope = (-a * (-at).exp().ln_1p() - b * at.exp().ln_1p() - scale).exp();

@@ -7,6 +7,7 @@ mod command_line;
 mod documents;
 mod first_use;
 mod hostile;
+mod import_contradictions;
 mod import_serving;
 mod importers;
 mod machine;

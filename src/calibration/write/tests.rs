@@ -53,7 +53,8 @@ fn collective_fit() -> impl Strategy<Value = Fit> {
                 params: Params { alpha_us, beta_us_per_kib: slopes[..=knots_kib.len()].to_vec(), knots_kib },
                 range: FitRange { from_bytes: Bytes::new(1024.0), to_bytes: Bytes::new(65_536.0) },
                 cv_error,
-                flagged,
+                // A fit that misses by more than half is read only where it is flagged.
+                flagged: flagged || cv_error.is_some_and(|error| error > 0.5),
                 source: Source::Fitted,
                 note,
             }
@@ -102,8 +103,13 @@ fn draft() -> impl Strategy<Value = Draft> {
     let fits = proptest::option::of(collective_fit());
     let kernels = proptest::collection::vec(kernel_fit(), 0..3);
     let jitter = proptest::collection::vec(jitter_fit(), 0..3);
-    (texts, fits, kernels, jitter, 1u32..1024, any::<bool>()).prop_map(
-        |(texts, fits, kernel_fits, jitter, count, based)| {
+    (texts, fits, kernels, jitter, 8u32..1024, any::<bool>()).prop_map(
+        |(texts, fits, mut kernel_fits, mut jitter, count, based)| {
+            // One thing has one fit.
+            let mut seen = std::collections::BTreeSet::new();
+            kernel_fits.retain(|fit| seen.insert(fit.of.clone()));
+            seen.clear();
+            jitter.retain(|fit| seen.insert(fit.of.clone()));
             let environment: IndexMap<String, String> =
                 [("NCCL_ALGO".to_owned(), texts[0].clone())].into_iter().collect();
             Draft {

@@ -10,7 +10,7 @@ use super::section::{Section, Table};
 use super::{calibration::quoted, gpu_name};
 use crate::cli::args::ImportArgs;
 use crate::hardware::{self, Hardware, gpu_preset};
-use crate::import::{Observation, PeerMatrix, What};
+use crate::import::{Observation, PeerMatrix, What, one_sided};
 use crate::units::significant;
 
 /// The word of each pair, and the NUMA node of each GPU.
@@ -254,6 +254,11 @@ impl Section for Boxes {
         let mut notes = Vec::new();
         if let Some((words, numa)) = self.paths() {
             let fabric = fabric::of(words, numa);
+            let nvlink = words.iter().flatten().any(|word| word.starts_with("NV"));
+            let bare = self.gpu().ok().and_then(|name| gpu_preset(&name)).filter(|gpu| gpu.nvlink.is_none());
+            if let Some(gpu) = bare.filter(|_| nvlink) {
+                notes.push(format!("the matrix tells NVLink, and {} has none", gpu.name));
+            }
             if fabric.sockets > 1 {
                 notes.push(
                     "each NUMA node counts as a socket: nvidia-smi does not tell them apart".to_owned(),
@@ -290,6 +295,9 @@ impl Boxes {
             return Err(
                 "matrices over different numbers of GPUs: these files are of several boxes".to_owned()
             );
+        }
+        if let Some(why) = self.found.iter().flat_map(one_sided).next() {
+            return Err(format!("{why}: a path is one thing in both directions"));
         }
         let mut out = format!("# Imported by specplan {}.\n", env!("CARGO_PKG_VERSION"));
         let _ = writeln!(out, "gpu: {}\ncount: {count}", self.gpu()?);

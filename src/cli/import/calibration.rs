@@ -80,6 +80,12 @@ fn collect(run: &Run, gpu: &Gpu, said: &Said, points: &mut BTreeMap<Key, Point>)
             run.facts.hosts
         ));
     }
+    if !run.facts.other_gpus.is_empty() {
+        return Err(format!(
+            "{file}: the ranks stand on GPUs of several kinds ({}); a calibration is of one",
+            kinds(run)
+        ));
+    }
     let op = run.op(said).ok_or_else(|| {
         format!("{file}: the table does not tell its operation: say it with --op, one of {}", OPS.join(", "))
     })?;
@@ -87,7 +93,7 @@ fn collect(run: &Run, gpu: &Gpu, said: &Said, points: &mut BTreeMap<Key, Point>)
         return Err(format!("{file}: calibrations know {}, not {op}", OPS.join(", ")));
     }
     let ranks = run.facts.ranks.filter(|ranks| (2..=1024).contains(ranks)).ok_or_else(|| {
-        format!("{file}: the number of ranks is not told (no line `# Rank ...`), or fewer than 2")
+        format!("{file}: the number of ranks is not told (lines `# Rank ...` are missing or contradict each other), or fewer than 2")
     })?;
     let transport = transport(run, gpu, said);
     if transport == "net" {
@@ -103,6 +109,10 @@ fn collect(run: &Run, gpu: &Gpu, said: &Said, points: &mut BTreeMap<Key, Point>)
         points.entry(key).or_default().push((microseconds(time), spike));
     }
     Ok(())
+}
+
+fn kinds(run: &Run) -> String {
+    run.facts.gpu.iter().chain(&run.facts.other_gpus).cloned().collect::<Vec<_>>().join(", ")
 }
 
 /// nccl-tests counts all parts of an all-gather, calibrations this rank's.
@@ -132,6 +142,7 @@ pub(super) fn notes(runs: &[Run], said: &Said) -> Vec<String> {
     };
     let gpu = gpu(runs, said).ok();
     for run in runs {
+        overridden(run, gpu.as_ref(), said, &mut add);
         if gpu.as_ref().is_some_and(|gpu| transport(run, gpu, said).is_empty()) {
             add("what carried the bytes is not told: the rows count as the way that NCCL takes by itself on the box of \
                  the scenario. --transport says it, and NCCL_DEBUG=INFO makes nccl-tests tell"
@@ -144,12 +155,66 @@ pub(super) fn notes(runs: &[Run], said: &Said) -> Vec<String> {
             add("one process drove all GPUs: its launches are skewed, which one process per GPU is not"
                 .to_owned());
         }
+        if !run.facts.other_gpus.is_empty() {
+            add(format!("{}: the ranks stand on GPUs of several kinds ({})", named(run), kinds(run)));
+        }
         let larger = run.rows.iter().filter(|row| row.bytes.get() > LARGEST).count();
         if larger > 0 {
             add(format!("{larger} rows of 4 GiB and more are left out"));
         }
     }
+    if let Some(gpu) = &gpu {
+        notes.extend(contradicting(runs, gpu, said));
+    }
     notes
+}
+
+/// Where the command line says something else than the file.
+fn overridden(run: &Run, gpu: Option<&Gpu>, said: &Said, add: &mut dyn FnMut(String)) {
+    let file = named(run);
+    if let (Some(gpu), Some(told)) = (gpu.filter(|_| said.gpu.is_some()), &run.facts.gpu)
+        && gpu_name::preset_of(told).is_some_and(|preset| preset.name != gpu.name)
+    {
+        add(format!("{file} was measured on {told}: --gpu books it as {}", gpu.name));
+    }
+    if let Some(word) = said.transport {
+        let nvlink = run.facts.transport == Some("p2p") && word == "nvlink";
+        if let Some(told) = run.facts.transport.filter(|told| *told != word && !nvlink) {
+            add(format!("{file} tells {told} as its transport: --transport books it as {word}"));
+        }
+        if let Some(gpu) = gpu.filter(|gpu| word == "nvlink" && gpu.nvlink.is_none()) {
+            add(format!("--transport nvlink: {} has no NVLink", gpu.name));
+        }
+    }
+    if let (Some(told), Some(op)) = (run.facts.op, &said.op)
+        && told != op
+    {
+        add(format!("{file} tells {told} as its operation: --op {op} is passed over"));
+    }
+}
+
+/// Repeats of one point that differ more than twofold: they are hardly of one thing.
+fn contradicting(runs: &[Run], gpu: &Gpu, said: &Said) -> Option<String> {
+    let mut points: BTreeMap<Key, Point> = BTreeMap::new();
+    for run in runs.iter().filter(|run| !run.facts.cpu_time) {
+        collect(run, gpu, said, &mut points).ok()?;
+    }
+    let ends = |times: &Point| {
+        let sound = || times.iter().map(|(time, _)| *time);
+        (sound().fold(f64::INFINITY, f64::min), sound().fold(0.0, f64::max))
+    };
+    let apart: Vec<(&Key, (f64, f64))> = points
+        .iter()
+        .map(|(key, times)| (key, ends(times)))
+        .filter(|(_, (low, high))| *high > 2.0 * *low)
+        .collect();
+    let ((op, ranks, _, _, bytes), (low, high)) = apart.first()?;
+    Some(format!(
+        "repeats differ more than twofold at {} of {} points, as {op} of {bytes} B over {ranks} ranks: {low} to {high} \
+         µs; their median counts",
+        apart.len(),
+        points.len()
+    ))
 }
 
 fn named(run: &Run) -> String {

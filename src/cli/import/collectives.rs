@@ -157,7 +157,10 @@ pub(super) fn microseconds(time: Seconds) -> f64 {
 fn title(run: &Run, said: &Said) -> String {
     let facts = &run.facts;
     let ranks = facts.ranks.map_or("ranks not told".to_owned(), |ranks| format!("{ranks} ranks"));
-    let gpu = facts.gpu.as_ref().map_or(String::new(), |gpu| format!(" of {gpu}"));
+    let gpu = facts.gpu.as_ref().map_or(String::new(), |gpu| {
+        let others = facts.other_gpus.iter().map(|other| format!(" and {other}"));
+        format!(" of {gpu}{}", others.collect::<String>())
+    });
     let version = facts.nccl.as_ref().map_or(String::new(), |version| format!(", NCCL {version}"));
     let transport = facts.transport.map_or(String::new(), |word| format!(", over {word}"));
     let graph = if facts.graph { ", in a CUDA graph" } else { "" };

@@ -17,6 +17,9 @@ const MOST_KEPT: usize = if cfg!(test) { 1 << 12 } else { 1 << 21 };
 /// Threads of a host that are told apart.
 const MOST_THREADS: usize = 1024;
 
+/// Work over time of a stream from which on its timeline cannot be.
+const OVERFULL: f64 = 1.1;
+
 /// One rank.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rank {
@@ -31,6 +34,8 @@ pub(super) struct Rank {
     /// Begin and end of the oldest work, once there is more than is kept, and the part of it that was busy \[s\].
     folded: Option<((f64, f64), f64)>,
     allreduces: Vec<(f64, f64)>,
+    /// By stream: first begin and last end, and the work between them \[s\].
+    streams: BTreeMap<u64, ((f64, f64), f64)>,
     /// Begins of launches by thread, and lengths \[s\].
     launches: BTreeMap<u64, Vec<f64>>,
     launch_times: Vec<f64>,
@@ -55,11 +60,15 @@ impl Rank {
     /// Takes note of an event.
     pub(super) fn take(&mut self, event: &TraceEvent) {
         match event {
-            TraceEvent::Work { class, start, time, .. } => {
+            TraceEvent::Work { class, start, time, stream, .. } => {
                 let (total, count) = self.classes.entry(*class).or_default();
                 (*total, *count) = (*total + *time, *count + 1);
                 let span = (start.get(), start.get() + time.get());
                 self.work.push(span);
+                if self.streams.len() < MOST_THREADS || self.streams.contains_key(stream) {
+                    let ((first, end), work) = self.streams.entry(*stream).or_insert((span, 0.0));
+                    (*first, *end, *work) = (first.min(span.0), end.max(span.1), *work + time.get());
+                }
                 if self.work.len() >= MOST_KEPT {
                     self.fold();
                 }
@@ -125,6 +134,22 @@ impl Rank {
             (first, end) = (first.min(*from), end.max(*to));
         }
         (Seconds::new(end - first), Seconds::new(busy))
+    }
+
+    /// What is said where a stream holds more work than time: a stream runs one kernel after the other. Launches that
+    /// overlap their neighbour (programmatic dependent launch) do so for a few µs only.
+    pub(super) fn overfull(&self) -> Option<String> {
+        let most = |((first, end), work): &((f64, f64), f64)| work / (end - first).max(f64::MIN_POSITIVE);
+        let (stream, found) = self.streams.iter().max_by(|a, b| most(a.1).total_cmp(&most(b.1)))?;
+        let ((first, end), work) = found;
+        (most(found) > OVERFULL).then(|| {
+            format!(
+                "rank {}: stream {stream} holds {} of work within {}, which one stream cannot: shares are of no real timeline",
+                self.number,
+                Seconds::new(*work),
+                Seconds::new(end - first)
+            )
+        })
     }
 
     /// All-reduces, as booked.
@@ -283,6 +308,13 @@ mod tests {
         assert!((busy.get() - 0.25 * count as f64).abs() < 1.0, "{busy}");
         assert!((span.get() - count as f64).abs() < 3.0, "{span}");
         assert!(rendezvous(&[rank.clone(), rank]).unwrap_err().contains("more all-reduces"));
+    }
+
+    #[test]
+    fn a_stream_holds_no_more_work_than_time() {
+        assert_eq!(rank(&[(0.0, 10.0), (10.0, 10.0), (19.0, 10.0)]).overfull(), None);
+        let why = rank(&[(0.0, 5000.0), (1000.0, 5000.0), (2000.0, 5000.0)]).overfull().unwrap();
+        assert!(why.contains("stream 0 holds 15.0 ms of work within 7.00 ms"), "{why}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::calibration::quoted;
 use super::model_name::{self, Known};
 use crate::hardware::{gpu_preset, preset_entries};
-use crate::import::{Drafting, ServerCommand};
+use crate::import::{Drafting, ServerCommand, Unread};
 
 /// What the command line of specplan adds.
 pub(super) struct Said {
@@ -40,10 +40,19 @@ pub(super) fn yaml(server: &ServerCommand, file: &str, said: &Said) -> Result<St
     let execution = if server.graph == Some(false) { "eager" } else { "graph" };
     let _ = writeln!(out, "baseline:\n  execution: {execution}");
     opt_in(server, "  ", &mut out);
+    if let Some(untold) = server.unread(&["--speculative-config"]) {
+        let _ = writeln!(out, "# speculation: {} cannot be read", unread(untold));
+    }
     if let Some(drafting) = &server.drafting {
         speculation(server, drafting, &model, execution, said, &mut out);
     }
     serving(server, &mut out);
+    if !server.unread.is_empty() {
+        out.push_str("# Not readable, and left out above:\n");
+        for flag in &server.unread {
+            let _ = writeln!(out, "#   {}", unread(flag));
+        }
+    }
     let captured = captured(server);
     if !server.not_modelled.is_empty() || captured.is_some() {
         out.push_str("# Not modelled:\n");
@@ -146,6 +155,18 @@ fn quoted_if_needed(text: &str) -> String {
     if plain && !text.is_empty() { text.to_owned() } else { quoted(text) }
 }
 
+/// Flags that set the number of GPUs, by the names that [`ServerCommand::unread`] knows.
+const GPUS: [&str; 4] =
+    ["--tp-size", "--tensor-parallel-size", "--ep-size", "--decode-context-parallel-size"];
+
+/// "--tp-size `$TP`", or "--tp-size without a value", safe in a comment.
+fn unread(unread: &Unread) -> String {
+    match unread.text.as_str() {
+        "" => format!("{} without a value", unread.flag),
+        text => shown(&format!("{} `{text}`", unread.flag)),
+    }
+}
+
 fn gpus(server: &ServerCommand) -> u32 {
     server.tensor.unwrap_or(1).max(server.expert.unwrap_or(1))
 }
@@ -153,6 +174,7 @@ fn gpus(server: &ServerCommand) -> u32 {
 /// The box of that card with as many GPUs.
 fn hardware(server: &ServerCommand, said: &Said, out: &mut String) -> Result<(), String> {
     let count = gpus(server);
+    let untold = server.unread(&GPUS);
     let Some(gpu) = &said.gpu else {
         out.push_str("# hardware: which box? `specplan explain presets` lists them\n");
         return Ok(());
@@ -163,6 +185,10 @@ fn hardware(server: &ServerCommand, said: &Said, out: &mut String) -> Result<(),
         return Ok(());
     }
     let known = gpu_preset(gpu).ok_or_else(|| format!("--gpu {gpu}: neither a GPU preset nor a box"))?;
+    if let Some(untold) = untold {
+        let _ = writeln!(out, "# hardware: how many {}? {} says no number", known.name, unread(untold));
+        return Ok(());
+    }
     match box_of(gpu, count) {
         Some(name) => {
             let _ = writeln!(out, "hardware: {name}");
@@ -196,7 +222,11 @@ fn parallel(server: &ServerCommand, out: &mut String) {
     ];
     let given: Vec<String> =
         sizes.iter().filter_map(|(key, size)| size.map(|size| format!("{key}: {size}"))).collect();
-    if given.is_empty() {
+    if let Some(untold) = server.unread(&GPUS) {
+        let given = given.join(", ");
+        let _ =
+            writeln!(out, "# parallel: {{ {given} }}   # to be filled in: {} says no number", unread(untold));
+    } else if given.is_empty() {
         // One GPU is both servers' default.
         out.push_str("parallel: { tensor: 1 }\n");
     } else {

@@ -126,6 +126,9 @@ fn settings(server: &ServerCommand, out: &mut String) {
     for (name, value) in &server.environment {
         row(name, Some(value.clone()));
     }
+    for unread in &server.unread {
+        row("not readable", Some(format!("{} {}", unread.flag, unread.text).trim_end().to_owned()));
+    }
     for flag in &server.not_modelled {
         row("not modelled", Some(flag.clone()));
     }

@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::group::Group;
 use crate::cli::args::ImportArgs;
 use crate::cli::exit::Failure;
+use crate::cli::output::say;
 use crate::import::{self, Kind};
 
 /// A shorter wait needs no bar.
@@ -26,7 +27,15 @@ pub(super) fn read_all(
         let wrong = |error: io::Error| Failure::Input(format!("{}: {error}", path.display()));
         let mut input = import::open(watched(path, args.quiet).map_err(wrong)?).map_err(wrong)?;
         let kind = match kind {
-            Some(kind) => kind,
+            Some(kind) => {
+                if let Some(other) =
+                    input.head().ok().and_then(|head| kind.disputed(&head)).filter(|_| !args.quiet)
+                {
+                    let (path, told, other) = (path.display(), kind.word(), other.word());
+                    say(&format!("note: {path} looks like {other}; it is read as {told}, as told"));
+                }
+                kind
+            }
             None => import::guess(&mut input).map_err(wrong)?,
         };
         let at = groups.iter().position(|group| group.kind == kind).unwrap_or_else(|| {
@@ -60,15 +69,25 @@ fn watched(path: &Path, quiet: bool) -> io::Result<Watched> {
     let (raw, length): (Box<dyn Read>, u64) = if path == Path::new("-") {
         (Box::new(io::stdin()), 0)
     } else {
-        let file = File::open(path)?;
-        let facts = file.metadata()?;
+        // Opening a pipe that nobody writes to waits for ever, and a device has no end.
+        let facts = std::fs::metadata(path)?;
         if facts.is_dir() {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder; name the files in it"));
         }
+        if !facts.is_file() && !is_descriptor(path) {
+            return Err(io::Error::other("is a pipe or device; `-` reads standard input"));
+        }
+        let file = File::open(path)?;
         (Box::new(file), facts.len())
     };
     let shown = !quiet && io::stderr().is_terminal();
     Ok(Watched { raw, length, done: 0, begun: Instant::now(), bar: None, shown })
+}
+
+/// Whether it stands for something that is open already: standard input, or what a shell puts in as `<(command)`.
+fn is_descriptor(path: &Path) -> bool {
+    path == Path::new("/dev/stdin")
+        || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder))
 }
 
 struct Watched {

@@ -26,6 +26,10 @@ pub(super) struct Traces {
     steps: BTreeSet<u64>,
     file_steps: u64,
     ranks: Vec<Rank>,
+    /// Numbers of ranks that files told, with the file of each.
+    told: BTreeMap<u32, String>,
+    /// A number that two files told.
+    twice: Option<String>,
 }
 
 /// A rank in the name of a file: `rank3`, `TP-3`, `TP3`.
@@ -117,6 +121,14 @@ impl Section for Traces {
             }
             let told =
                 if alone { self.rank.or_else(|| rank_in(&self.file)) } else { u32::try_from(process).ok() };
+            if let Some(number) = told
+                && let Some(other) = self.told.insert(number, self.file.clone())
+            {
+                self.twice.get_or_insert(format!(
+                    "{other} and {} both say rank {number}: a trace of each rank is needed once",
+                    self.file
+                ));
+            }
             // One more number than there are ranks: one of them is free.
             let most = self.ranks.len() as u32;
             let free = (0..=most).find(|n| self.ranks.iter().all(|rank| rank.number != *n)).unwrap_or(most);
@@ -130,6 +142,10 @@ impl Section for Traces {
 
     fn is_empty(&self) -> bool {
         self.ranks.is_empty()
+    }
+
+    fn fault(&self) -> Option<String> {
+        self.twice.clone()
     }
 
     fn text(&self, out: &mut String) {
@@ -193,14 +209,16 @@ impl Section for Traces {
     }
 
     fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = self.sorted().into_iter().filter_map(Rank::overfull).collect();
         match self.together() {
-            Err(why) => vec![why],
-            Ok(all) if all.disagree > 0.01 => vec![format!(
+            Err(why) => notes.push(why),
+            Ok(all) if all.disagree > 0.01 => notes.push(format!(
                 "clocks of the traces disagree on {:.0} % of the all-reduces: the least over the ranks stands for the true time there",
                 all.disagree * 100.0
-            )],
-            Ok(_) => Vec::new(),
+            )),
+            Ok(_) => {}
         }
+        notes
     }
 }
 

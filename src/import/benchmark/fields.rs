@@ -13,11 +13,13 @@ pub(super) const LONGEST: usize = 64 << 20;
 pub(super) struct Fields<'a> {
     map: &'a Map<String, Value>,
     known: Vec<&'a str>,
+    /// Figures that cannot be, with their keys.
+    odd: Vec<String>,
 }
 
 impl<'a> Fields<'a> {
     pub(super) fn new(map: &'a Map<String, Value>) -> Self {
-        Self { map, known: Vec::new() }
+        Self { map, known: Vec::new(), odd: Vec::new() }
     }
 
     pub(super) fn value(&mut self, key: &'a str) -> Option<&'a Value> {
@@ -29,7 +31,11 @@ impl<'a> Fields<'a> {
     pub(super) fn number(&mut self, key: &'a str) -> Option<f64> {
         let value = self.value(key)?;
         let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
-        (number.is_finite() && (0.0..1e15).contains(&number)).then_some(number)
+        let sound = number.is_finite() && (0.0..1e15).contains(&number);
+        if !sound {
+            self.odd.push(format!("`{key}` cannot be {number}: it is left out"));
+        }
+        sound.then_some(number)
     }
 
     pub(super) fn positive(&mut self, key: &'a str) -> Option<f64> {
@@ -60,13 +66,20 @@ impl<'a> Fields<'a> {
                 && let Some(number) = value.as_f64().filter(|number| number.is_finite())
             {
                 self.known.push(key);
+                if number < 0.0 {
+                    self.odd.push(format!("`{key}` cannot be {number}: it is left out"));
+                    continue;
+                }
                 into.latencies_ms.insert(key.clone(), number);
             }
         }
     }
 
-    /// Keys that nobody asked for.
+    /// Keys that nobody asked for, and figures that cannot be.
     pub(super) fn unknown(self, ignored: &[&str], summary: &mut Summary) {
+        for why in &self.odd {
+            summary.warn("figure", 0, why, "");
+        }
         for key in self.map.keys() {
             if !self.known.contains(&key.as_str()) && !ignored.contains(&key.as_str()) {
                 summary.unknown_key(key);
@@ -98,12 +111,30 @@ pub(super) fn accept_length(number: Option<f64>, line: u64, summary: &mut Summar
     None
 }
 
+/// Output tokens over the length of the run are its throughput, and a run without an answer has none.
+fn sums(found: &Benchmark, line: u64, summary: &mut Summary) {
+    let Some(said) = found.throughput.map(TokensPerSecond::get) else { return };
+    if found.completed == Some(0) {
+        summary.warn("checksum", line, &format!("no request was completed, and {said} tok/s are told"), "");
+    }
+    if let (Some(tokens), Some(duration)) = (found.output_tokens, found.duration) {
+        let expected = tokens as f64 / duration.get();
+        if (said - expected).abs() > 0.02 * expected.max(said) {
+            let why = format!(
+                "a throughput of {said} tok/s is not {tokens} output tokens in {duration}, {expected:.1} tok/s"
+            );
+            summary.warn("checksum", line, &why, "");
+        }
+    }
+}
+
 /// Says what should be known about a result before its figures are used.
 pub(super) fn cautions(found: &Benchmark, dataset: Option<&str>, line: u64, summary: &mut Summary) {
     if dataset.is_some_and(|name| name.starts_with("random")) && found.accept_length.is_some() {
         let why = "random-token prompts: their accept length says nothing about real text";
         summary.warn("random-prompts", line, why, "");
     }
+    sums(found, line, summary);
     let mean = |key: &str| found.latencies_ms.get(key).copied().filter(|ms| *ms > 0.0);
     if let (Some(itl), Some(tpot)) = (mean("mean_itl_ms"), mean("mean_tpot_ms"))
         && itl > 1.3 * tpot

@@ -7,17 +7,29 @@ use serde_json::Value;
 use super::Benchmark;
 use super::fields::{Fields, LONGEST, accept_length, cautions, seconds, throughput};
 use crate::import::serving::objects;
-use crate::import::{Head, Importer, Observation, Sink, Summary, What};
+use crate::import::{Claim, Head, Importer, Observation, Sink, Summary, What};
 
 /// The importer.
 pub(in crate::import) const SGLANG: Importer = Importer {
     kind: "sglang-bench",
     about: "results of SGLang bench_serving or bench_one_batch_server (JSON lines)",
-    claim: |head: &Head| {
-        head.sure_if(&["\"total_output_tokens_retokenized\"", "\"sharegpt_output_len\"", "\"acc_length\""])
-    },
+    claim,
     read,
 };
+
+fn claim(head: &Head) -> Claim {
+    let own = ["\"total_output_tokens_retokenized\"", "\"sharegpt_output_len\"", "\"acc_length\""];
+    // `vllm bench serve` can drive an SGLang server, and writes these beside it.
+    let vllm = ["\"endpoint_type\"", "\"model_id\"", "\"total_token_throughput\""];
+    let told = ["\"backend\":\"sglang", "\"backend\": \"sglang"];
+    if told.iter().any(|word| head.has(word))
+        && head.has("\"output_throughput\"")
+        && !vllm.iter().any(|key| head.has(key))
+    {
+        return Claim::Sure;
+    }
+    head.sure_if(&own)
+}
 
 /// Keys that hold nothing we need: settings, lists of every request.
 const IGNORED: &[&str] = &[
@@ -64,7 +76,8 @@ fn read(input: &mut dyn BufRead, sink: &mut Sink) -> Summary {
         sink(Observation::at(line, What::Benchmark(Box::new(found))));
         Ok(true)
     });
-    (summary.warnings, summary.unknown) = (noted.warnings, noted.unknown);
+    summary.warnings.append(&mut noted.warnings);
+    summary.unknown = noted.unknown;
     summary
 }
 

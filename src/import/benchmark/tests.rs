@@ -61,3 +61,25 @@ fn specforge_by_workload_and_configuration() {
     assert_eq!(summary.read, 3);
     assert!(!found[0].speculates() && found[1].speculates());
 }
+
+#[test]
+fn contradictions_are_told() {
+    let all = |rest: &str| {
+        let text = format!(r#"{{"backend":"sglang","output_throughput":100,"completed":10,{rest}}}"#);
+        assert_eq!((SGLANG.claim)(&crate::import::Head { text: text.clone() }), crate::import::Claim::Sure);
+        let summary = (SGLANG.read)(&mut text.as_bytes(), &mut |_| {});
+        let warnings = summary.warnings.into_iter().flat_map(|(code, noted)| {
+            noted.first.into_iter().map(move |notice| format!("{code}: {}", notice.why))
+        });
+        warnings.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(all(r#""total_output_tokens":1000,"duration":10"#), "");
+    let sums = all(r#""total_output_tokens":1000,"duration":1000"#);
+    assert_eq!(sums, "checksum: a throughput of 100 tok/s is not 1000 output tokens in 1,000 s, 1.0 tok/s");
+    assert!(all(r#""duration":-10"#).contains("figure: `duration` cannot be -10: it is left out"));
+    assert!(all(r#""mean_tpot_ms":-1"#).contains("`mean_tpot_ms` cannot be -1"));
+    assert!(all(r#""completed":0"#).contains("no request was completed"));
+    assert!(
+        all(r#""output_throughput":900"#).contains("repeated-key: the key `output_throughput` stands twice")
+    );
+}

@@ -61,7 +61,8 @@ fn read(input: &mut dyn BufRead, sink: &mut Sink) -> Summary {
         sink(Observation::at(line, What::Benchmark(Box::new(found))));
         Ok(true)
     });
-    (summary.warnings, summary.unknown) = (noted.warnings, noted.unknown);
+    summary.warnings.append(&mut noted.warnings);
+    summary.unknown = noted.unknown;
     summary
 }
 

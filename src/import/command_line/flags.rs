@@ -1,5 +1,6 @@
 //! The flags of a command, each taken at most once, and what is left of them.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::masked;
@@ -13,12 +14,25 @@ struct Flag {
     used: bool,
 }
 
+/// A flag whose value cannot be read: what it sets is not known, which is not the same as the server's default.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unread {
+    /// The flag, by the first of its names.
+    pub flag: String,
+    /// What stands behind it; empty: nothing.
+    pub text: String,
+}
+
 /// The flags of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Flags {
     /// Words that belong to no flag.
     pub(super) positional: Vec<String>,
-    flags: Vec<Flag>,
+    given: Vec<Flag>,
+    /// Flags whose value says no figure, by their first name, and what they hold instead.
+    pub(super) unread: Vec<Unread>,
+    /// Flags that stand several times and contradict themselves.
+    repeated: Vec<String>,
 }
 
 impl Flags {
@@ -36,8 +50,8 @@ impl Flags {
                     name.split_once('.').map_or((name, None), |(head, rest)| (head, Some(rest)));
                 let head = head.replace('_', "-");
                 let name = rest.map_or(head.clone(), |rest| format!("{head}.{rest}"));
-                all.flags.push(Flag { name, values: value, used: false });
-            } else if let Some(flag) = all.flags.last_mut() {
+                all.given.push(Flag { name, values: value, used: false });
+            } else if let Some(flag) = all.given.last_mut() {
                 flag.values.push(word.clone());
             } else {
                 all.positional.push(word.clone());
@@ -46,33 +60,57 @@ impl Flags {
         all
     }
 
-    /// The first value of the last flag of one of these names; the flag counts as used.
+    /// The first value of the last flag of one of these names; the flag counts as used. Others that say something else
+    /// are told by [`Flags::repeated`].
     pub(super) fn text(&mut self, names: &[&str]) -> Option<String> {
-        let at = self.flags.iter().rposition(|flag| names.contains(&flag.name.as_str()))?;
-        self.flags
-            .iter_mut()
-            .filter(|flag| names.contains(&flag.name.as_str()))
-            .for_each(|flag| flag.used = true);
-        self.flags[at].values.first().cloned()
+        let at = self.last(names)?;
+        let last = self.given[at].values.first().cloned();
+        let mut others: Vec<String> = Vec::new();
+        for flag in self.given.iter_mut().filter(|flag| names.contains(&flag.name.as_str())) {
+            if !flag.used && flag.values.first() != last.as_ref() {
+                others.push(flag.values.first().cloned().unwrap_or_default());
+            }
+            flag.used = true;
+        }
+        if !others.is_empty() {
+            let (name, last) = (names[0], last.as_deref().unwrap_or_default());
+            self.repeated.push(format!(
+                "{name} stands several times and says {} and `{last}`: the server takes the last",
+                others.iter().map(|other| format!("`{other}`")).collect::<Vec<_>>().join(", ")
+            ));
+        }
+        last
     }
 
-    /// A whole number. One that is none is reported through `wrong`, and the flag stays unused.
+    fn last(&self, names: &[&str]) -> Option<usize> {
+        self.given.iter().rposition(|flag| names.contains(&flag.name.as_str()))
+    }
+
+    /// What [`Flags::text`] met of flags that contradict themselves.
+    pub(super) fn repeated(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.repeated)
+    }
+
+    /// A count, from 1. What says none is reported through `wrong` and kept in `unread`.
     pub(super) fn whole(&mut self, names: &[&str], wrong: &mut dyn FnMut(String)) -> Option<u32> {
-        let text = self.text(names)?;
-        let number = text.replace('_', "").parse().ok().filter(|number| *number < 1 << 30);
+        self.last(names)?;
+        let text = self.text(names).unwrap_or_default();
+        let number = text.replace('_', "").parse().ok().filter(|number| (1..1 << 30).contains(number));
         if number.is_none() {
-            wrong(format!("{} takes a whole number, not `{text}`", names[0]));
+            let (name, found) = (names[0], if text.is_empty() { "nothing" } else { &text });
+            wrong(format!("{name} takes a whole number from 1, not `{found}`: what it sets is left out"));
+            self.unread.push(Unread { flag: name.to_owned(), text });
         }
         number
     }
 
     /// Whether a switch is there; `--flag false` is off.
     pub(super) fn switch(&mut self, names: &[&str]) -> bool {
-        let Some(at) = self.flags.iter().rposition(|flag| names.contains(&flag.name.as_str())) else {
+        let Some(at) = self.given.iter().rposition(|flag| names.contains(&flag.name.as_str())) else {
             return false;
         };
-        self.flags[at].used = true;
-        !matches!(self.flags[at].values.first().map(String::as_str), Some("false" | "False" | "0"))
+        self.given[at].used = true;
+        !matches!(self.given[at].values.first().map(String::as_str), Some("false" | "False" | "0"))
     }
 
     /// A JSON object, given whole or key by key behind dots.
@@ -83,13 +121,15 @@ impl Flags {
     ) -> Option<Map<String, Value>> {
         let mut object = Map::new();
         let mut found = false;
-        for flag in &mut self.flags {
+        for flag in &mut self.given {
             if names.contains(&flag.name.as_str()) {
                 (flag.used, found) = (true, true);
                 let text = flag.values.join(" ");
-                match serde_json::from_str(&text) {
-                    Ok(Value::Object(map)) => object.extend(map),
-                    _ => wrong(format!("{} takes a JSON object, not `{text}`", flag.name)),
+                if let Ok(Value::Object(map)) = serde_json::from_str(&text) {
+                    object.extend(map);
+                } else {
+                    wrong(format!("{} takes a JSON object, not `{text}`", flag.name));
+                    self.unread.push(Unread { flag: names[0].to_owned(), text });
                 }
             } else if let Some((head, key)) = flag.name.split_once('.')
                 && names.contains(&head)
@@ -106,7 +146,7 @@ impl Flags {
 
     /// Flags that were taken, by name.
     pub(super) fn used(&self) -> Vec<String> {
-        self.flags.iter().filter(|flag| flag.used).map(|flag| flag.name.clone()).collect()
+        self.given.iter().filter(|flag| flag.used).map(|flag| flag.name.clone()).collect()
     }
 
     /// Flags that were not, with their values. What looks like a secret loses its value.
@@ -117,7 +157,7 @@ impl Flags {
             let line = std::iter::once(flag.name.clone()).chain(values).collect::<Vec<_>>().join(" ");
             if secret { line } else { masked(&line).into_owned() }
         };
-        self.flags.iter().filter(|flag| !flag.used).map(shown).collect()
+        self.given.iter().filter(|flag| !flag.used).map(shown).collect()
     }
 }
 

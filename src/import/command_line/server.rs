@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::flags::Unread;
 use crate::diagnostic::masked;
 
 /// A server as its command line sets it up. What is not said is none: the server's default.
@@ -43,6 +44,8 @@ pub struct ServerCommand {
     pub allreduce: Vec<&'static str>,
     /// NCCL_* variables.
     pub environment: Vec<(String, String)>,
+    /// Flags whose values cannot be read: what they set is not known, and no default stands in.
+    pub unread: Vec<Unread>,
     /// Flags that made the above.
     pub used: Vec<String>,
     /// Flags and variables that change nothing here: specplan does not model them.
@@ -69,6 +72,11 @@ pub struct Drafting {
 }
 
 impl ServerCommand {
+    /// What stands behind a flag of one of these names, if it cannot be read.
+    pub fn unread(&self, names: &[&str]) -> Option<&Unread> {
+        self.unread.iter().find(|unread| names.contains(&unread.flag.as_str()))
+    }
+
     /// Sorts variables: NCCL_* are kept, those of the servers and of CUDA are listed, others are no matter of ours.
     pub(super) fn take_environment(&mut self, environment: Vec<(String, String)>, known: &[&str]) {
         for (name, value) in environment {

@@ -37,7 +37,10 @@ pub(super) fn read(
     server.graph_max_batch = flags.whole(&["--cuda-graph-max-bs"], &mut wrong);
     // -1 switches chunking off.
     if let Some(budget) = flags.text(&["--chunked-prefill-size"]) {
-        server.token_budget = budget.parse().ok().filter(|budget| *budget > 0);
+        match budget.parse::<i64>() {
+            Ok(budget) => server.token_budget = u32::try_from(budget).ok().filter(|budget| *budget > 0),
+            Err(_) => wrong(format!("--chunked-prefill-size takes a whole number, not `{budget}`")),
+        }
     }
     server.weights = words(flags, "--quantization", weights_word, &mut wrong);
     let group = flags.text(&["--quantization"]).and_then(|word| assumed_of(&word));
@@ -53,7 +56,8 @@ pub(super) fn read(
     if let Some(drafting) = &server.drafting {
         server.overlap = overlap(drafting, spec_v2, overlap_off, &mut warn);
         constraints(drafting, &server, backend.as_deref(), &mut warn);
-        if server.max_requests.is_none() {
+        let untold = flags.unread.iter().any(|unread| unread.flag == "--max-running-requests");
+        if server.max_requests.is_none() && !untold {
             warn(
                 "max-running-requests",
                 "with speculation SGLang runs at most 48 requests unless told".to_owned(),
@@ -61,6 +65,10 @@ pub(super) fn read(
             server.max_requests = Some(48);
         }
     }
+    for why in flags.repeated() {
+        warn("flag", why);
+    }
+    server.unread = std::mem::take(&mut flags.unread);
     server.used.extend(flags.used());
     server.not_modelled.extend(flags.positional.iter().cloned().chain(flags.left()));
     (line, server)
@@ -115,7 +123,10 @@ fn drafting(flags: &mut Flags, model: &str, warn: &mut dyn FnMut(&'static str, S
             format!("--speculative-adaptive changes the steps while it runs: not modelled{needs}"),
         );
     }
-    shape(&mut found, window, model, warn);
+    // What is told and cannot be read is no default.
+    if !flags.unread.iter().any(|unread| unread.flag.starts_with("--speculative-")) {
+        shape(&mut found, window, model, warn);
+    }
     Some(found)
 }
 

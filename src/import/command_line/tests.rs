@@ -114,3 +114,47 @@ fn line_ends_make_no_difference_inside_quotes() {
     let unix = "vllm serve m -tp 4 --speculative-config '{\"method\": \"mtp\",\n \"num_speculative_tokens\": 2}' --odd 'a\nb'\n";
     assert_eq!(of(unix), of(&unix.replace('\n', "\r\n")));
 }
+
+#[test]
+fn what_cannot_be_read_is_left_out_and_no_default_stands_in() {
+    for (text, flag) in [
+        ("python -m sglang.launch_server --model m --tp 0", "--tp-size"),
+        ("python -m sglang.launch_server --model m --tp", "--tp-size"),
+        ("python -m sglang.launch_server --model m --tp $TP", "--tp-size"),
+        ("vllm serve m --tensor-parallel-size eight", "--tensor-parallel-size"),
+        ("vllm serve m -tp -8", "--tensor-parallel-size"),
+        ("vllm serve m --speculative-config '{bad json'", "--speculative-config"),
+    ] {
+        let (server, summary) = of(text);
+        let unread: Vec<&str> = server.unread.iter().map(|unread| unread.flag.as_str()).collect();
+        assert_eq!((server.tensor, &unread[..]), (None, &[flag][..]), "{text}");
+        assert_eq!((server.drafting, codes(&summary)), (None, vec!["flag"]), "{text}");
+    }
+    let (server, _) = of("python -m sglang.launch_server --model m --speculative-algorithm EAGLE3 \
+         --speculative-num-steps three --max-running-requests many");
+    let drafting = server.drafting.unwrap();
+    assert_eq!((drafting.steps, drafting.topk, server.max_requests), (None, None, None));
+}
+
+#[test]
+fn flags_that_contradict_themselves_are_told() {
+    let (server, summary) = of("vllm serve m --tp 8");
+    assert_eq!((server.tensor, codes(&summary)), (None, Vec::new()), "vLLM has no --tp");
+    let (server, summary) = of("python -m sglang.launch_server --model m --tp 8 --tp-size 4");
+    assert_eq!(server.tensor, Some(4));
+    assert!(summary.warnings["flag"].first[0].why.contains("`8` and `4`: the server takes the last"));
+    let (_, summary) = of("python -m sglang.launch_server --model m --tp 8 --tp 8");
+    assert_eq!(codes(&summary), Vec::<&str>::new());
+}
+
+#[test]
+fn a_drafter_that_nobody_names_is_none() {
+    for k in ["-3", "1e9", "0", "\"many\""] {
+        let (server, summary) =
+            of(&format!("vllm serve m --speculative-config '{{\"num_speculative_tokens\": {k}}}'"));
+        let drafting = server.drafting.unwrap();
+        assert_eq!((drafting.method, drafting.steps), (None, None), "{k}");
+        assert!(summary.warnings["num-speculative-tokens"].first[0].why.contains("from 1 to 1023, not"));
+        assert!(summary.warnings["algorithm"].first[0].why.contains("neither a method nor a model"));
+    }
+}

@@ -55,9 +55,15 @@ pub(super) fn read(
         warn("group-size", group);
     }
     server.drafting = match speculation {
+        // A text that is no JSON says nothing, and names no method.
+        Some(config) if config.is_empty() => None,
         Some(config) => Some(drafting(&config, &mut warn)),
         None => drafting_v0(flags, &mut warn),
     };
+    for why in flags.repeated() {
+        warn("flag", why);
+    }
+    server.unread = std::mem::take(&mut flags.unread);
     server.used.extend(flags.used());
     server.not_modelled.extend(flags.positional.iter().skip(1).cloned().chain(flags.left()));
     (line, server)
@@ -108,11 +114,13 @@ fn drafting(config: &Map<String, Value>, warn: &mut dyn FnMut(&'static str, Stri
     let whole =
         |key: &str| config.get(key).and_then(Value::as_u64).and_then(|number| u32::try_from(number).ok());
     let draft = text("model").filter(|model| !["ngram", "[ngram]"].contains(&model.as_str()));
+    let named = config.get("model").is_some_and(Value::is_string);
     let algorithm = text("method").unwrap_or_else(|| match &draft {
         Some(name) if name.to_ascii_lowercase().contains("eagle3") => "eagle3".to_owned(),
         Some(name) if name.to_ascii_lowercase().contains("eagle") => "eagle".to_owned(),
         Some(_) => "draft_model".to_owned(),
-        None => "ngram".to_owned(),
+        None if named => "ngram".to_owned(),
+        None => "(neither method nor model)".to_owned(),
     });
     if text("rejection_sample_method").as_deref() == Some("synthetic")
         || config.contains_key("synthetic_acceptance_length")
@@ -120,12 +128,15 @@ fn drafting(config: &Map<String, Value>, warn: &mut dyn FnMut(&'static str, Stri
         warn("synthetic", "rejection_sample_method synthetic forces acceptance: a synthetic run".to_owned());
     }
     let method = method(&algorithm, warn);
-    let k = whole("num_speculative_tokens").filter(|k| *k < 1024);
+    let k = whole("num_speculative_tokens").filter(|k| (1..1024).contains(k));
     if k.is_none() {
-        warn(
-            "num-speculative-tokens",
-            "num_speculative_tokens is missing: vLLM needs it unless the drafter states it".to_owned(),
-        );
+        let why = match config.get("num_speculative_tokens") {
+            Some(told) => format!("num_speculative_tokens takes a whole number from 1 to 1023, not `{told}`"),
+            None => {
+                "num_speculative_tokens is missing: vLLM needs it unless the drafter states it".to_owned()
+            }
+        };
+        warn("num-speculative-tokens", why);
     }
     let by_batch = by_batch(config.get("num_speculative_tokens_per_batch_size"));
     for key in config.keys() {
@@ -153,6 +164,14 @@ fn method(algorithm: &str, warn: &mut dyn FnMut(&'static str, String)) -> Option
         "eagle" => {
             warn("eagle", "an EAGLE head is priced as an EAGLE-3 head".to_owned());
             Some("eagle3")
+        }
+        "(neither method nor model)" => {
+            warn(
+                "algorithm",
+                "--speculative-config names neither a method nor a model: vLLM takes the model's own module, if it has one"
+                    .to_owned(),
+            );
+            None
         }
         other => {
             warn("algorithm", format!("the method {other} is not modelled"));

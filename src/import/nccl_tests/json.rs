@@ -87,7 +87,9 @@ fn table(value: &Value) -> Table {
     run.op = text(&value["args"][0]).as_deref().and_then(names::in_line);
     let devices = value["devices"].as_array().map_or(&[][..], Vec::as_slice);
     run.ranks = u32::try_from(devices.len()).ok().filter(|ranks| *ranks > 0);
-    run.gpu = devices.first().and_then(|device| text(&device["device_info"]));
+    for device in devices {
+        run.take_gpu(device["device_info"].as_str().unwrap_or_default());
+    }
     let distinct = |key: fn(&Value) -> String| {
         let mut found: Vec<String> = devices.iter().map(key).collect();
         found.sort();

@@ -61,7 +61,28 @@ pub(super) fn find(line: &str, header: &Header) -> Found {
             Err(why) => Found::Broken(why),
         };
     }
-    Found::Nothing
+    unreadable(&tokens).map_or(Found::Nothing, Found::Broken)
+}
+
+/// Types and reductions of nccl-tests: two such words side by side behind two figures are a row of a table.
+const DTYPES: [&str; 12] = [
+    "int8", "uint8", "int32", "uint32", "int64", "uint64", "half", "float", "double", "bfloat16", "f8e4m3",
+    "f8e5m2",
+];
+const REDUCTIONS: [&str; 8] = ["sum", "prod", "max", "min", "avg", "none", "mulsum", "all"];
+
+/// Why a line that is a row by its words is none.
+fn unreadable(tokens: &[&str]) -> Option<String> {
+    let figure = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+');
+    let four = tokens.windows(4).find(|four| {
+        figure(four[0]) && figure(four[1]) && DTYPES.contains(&four[2]) && REDUCTIONS.contains(&four[3])
+    })?;
+    let whole = |text: &str| text.parse::<u64>().is_ok();
+    Some(match (whole(four[0]), whole(four[1])) {
+        (false, _) => format!("`{}` is no size of a message", four[0]),
+        (_, false) => format!("`{}` is no number of elements", four[1]),
+        _ => format!("{} elements in {} bytes", four[1], four[0]),
+    })
 }
 
 /// The figures of a row whose beginning stood on an earlier line, if this line begins with them.
@@ -190,6 +211,12 @@ mod tests {
         assert_eq!(broken("2048 512 float sum -1 0.00 0.08 0.1 0 24.6 1 1 0"), "a time of 0 µs");
         assert_eq!(broken("2048 512 float sum -1 1e-9 0.08 0.1 0 24.6 1 1 0"), "a time of 0.000000001 µs");
         assert_eq!(broken("2048 512 float sum -1 inf 0.08 0.1 0 24.6 1 1 0"), "`inf` is no figure of a row");
+        assert_eq!(
+            broken("99999999999999999999 512 float sum -1 24.54 0.08 0.1 0 24.6 1 1 0"),
+            "`99999999999999999999` is no size of a message"
+        );
+        assert_eq!(broken("[1] -2048 512 float sum -1 24.54"), "`-2048` is no size of a message");
+        assert_eq!(broken("2048 5120 float sum -1 24.54"), "5120 elements in 2048 bytes");
         assert_eq!(find("NCCL version 2.21.5", &Header::usual()), Found::Nothing);
     }
 }

@@ -46,6 +46,11 @@ impl Table {
         if self.run.op.is_none() {
             self.run.op = self.inferred();
         }
+        if !self.run.other_gpus.is_empty() {
+            let names =
+                self.run.gpu.iter().chain(&self.run.other_gpus).cloned().collect::<Vec<_>>().join(", ");
+            summary.warn("mixed-gpus", 0, "the ranks stand on GPUs of several kinds", &names);
+        }
         let first = self.rows.first().map_or(0, |(line, _, _)| *line);
         sink(Observation::at(first, What::CollectiveRun(self.run.clone())));
         for (line, row, text) in &self.rows {

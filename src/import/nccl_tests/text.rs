@@ -1,6 +1,6 @@
 //! The printed tables, line by line.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
 use super::header::Header;
@@ -32,7 +32,10 @@ struct Reader {
     header: Option<Header>,
     /// Programs named before the table: the next table is theirs.
     named: Option<&'static str>,
-    ranks: BTreeSet<u32>,
+    /// Ranks with the place of each.
+    ranks: BTreeMap<u32, String>,
+    /// Whether lines of ranks are broken or contradict each other: then their number is not told.
+    doubtful: bool,
     processes: BTreeSet<String>,
     hosts: BTreeSet<String>,
     /// A row whose figures are still to come: line, what is known, text.
@@ -88,7 +91,7 @@ impl Reader {
         } else if let Some(rest) = comment.strip_prefix("Collective test starting:") {
             self.table.run.op = names::of_program(rest.trim());
         } else if comment.starts_with("Rank ") {
-            self.device(comment);
+            self.device(comment, summary);
         } else if let Some(header) = Header::of(&text[at..], &mut |name| summary.unknown_key(name)) {
             // A header without a line of settings before it begins a table too.
             self.next_table(summary, sink);
@@ -127,31 +130,50 @@ impl Reader {
     fn finish(&mut self, summary: &mut Summary, sink: &mut Sink) {
         let mut table = std::mem::take(&mut self.table);
         if !table.rows.is_empty() {
-            table.run.ranks = u32::try_from(self.ranks.len()).ok().filter(|ranks| *ranks > 0);
+            if self.ranks.keys().copied().ne(0..self.ranks.len() as u32) {
+                let shown = self.ranks.keys().map(u32::to_string).collect::<Vec<_>>().join(", ");
+                let why = "the lines of the ranks leave some out: how many took part is not told";
+                summary.warn("ranks", 0, why, &shown);
+                self.doubtful = true;
+            }
+            let ranks = u32::try_from(self.ranks.len()).ok();
+            table.run.ranks = ranks.filter(|ranks| *ranks > 0 && !self.doubtful);
             table.run.processes = self.processes.len() as u32;
             table.run.hosts = self.hosts.len() as u32;
             table.emit(summary, sink);
         }
         self.ranks.clear();
+        self.doubtful = false;
         self.processes.clear();
         self.hosts.clear();
     }
 
     /// `Rank  0 Group  0 Pid  27238 on host device  0 [0000:01:00] NVIDIA GeForce RTX 5090`.
-    fn device(&mut self, comment: &str) {
+    fn device(&mut self, comment: &str, summary: &mut Summary) {
         let words: Vec<&str> = comment.split_whitespace().collect();
         let after = |key: &str| words.iter().position(|word| *word == key).and_then(|at| words.get(at + 1));
         let Some(rank) = after("Rank").and_then(|rank| rank.parse().ok()).filter(|rank| *rank < 65_536)
         else {
+            let why = "a rank whose number cannot be: how many took part is not told";
+            summary.warn("ranks", summary.lines, why, comment);
+            self.doubtful = true;
             return;
         };
-        self.ranks.insert(rank);
+        // Another process may print the same line again; another GPU under the same number is another rank.
+        let place = comment.split_once(" device").map_or("", |(_, place)| place.trim()).to_owned();
+        let twice = self.ranks.get(&rank).is_some_and(|other| *other != place);
+        if twice {
+            let why = format!("rank {rank} stands on several GPUs: how many ranks took part is not told");
+            summary.warn("ranks", summary.lines, &why, comment);
+            self.doubtful = true;
+        }
+        self.ranks.insert(rank, place);
         let host = after("on").filter(|host| **host != "device").copied().unwrap_or_default();
         self.hosts.insert(host.to_owned());
         let process = after("Pid").copied().unwrap_or_default();
         self.processes.insert(format!("{host} {process}"));
         if let Some((_, name)) = comment.rsplit_once(']') {
-            self.table.run.gpu = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+            self.table.run.take_gpu(name.trim());
         }
     }
 

@@ -112,6 +112,10 @@ impl Scanner {
                 self.depth -= 1;
                 if self.depth == 0 {
                     let object = std::mem::take(&mut self.object);
+                    if let Some(key) = crate::import::json::repeated_key(&object) {
+                        let why = format!("the key `{key}` stands twice in one object: the last one counts");
+                        summary.warn("repeated-key", self.line, &why, "");
+                    }
                     match take(&object, self.line, visit) {
                         Ok(read) => summary.read += u64::from(read),
                         Err(why) => summary.skipped.note(self.begun, &why, &String::from_utf8_lossy(&object)),

@@ -44,12 +44,62 @@ const HISTOGRAMS: [(&str, Server); 3] = [
 const LONGEST: usize = 257;
 
 fn read(input: &mut dyn BufRead, sink: &mut Sink) -> Summary {
-    objects::each(input, |line, value| {
+    let mut noted = Summary::default();
+    let mut summary = objects::each(input, |line, value| {
+        contradictions(&value, line, &mut noted);
         let Some(interval) = interval(&value, line)? else { return Ok(false) };
         sink(Observation::at(line, What::Decode(Box::new(interval))));
         Ok(true)
-    })
+    });
+    summary.warnings.append(&mut noted.warnings);
+    summary
 }
+
+/// What SGLang tells twice and otherwise: `spec_verify_ct` counts verify passes and so do the cells of the histogram, each
+/// pass gains its accepted tokens and one more, and the accept length is tokens over passes.
+fn contradictions(answer: &Value, line: u64, summary: &mut Summary) {
+    let mut warn = |why: String| summary.warn("checksum", line, &why, "");
+    for name in ["completion_tokens", "spec_verify_ct"] {
+        if let Some(found) = find(answer, name, 6).filter(|found| found.as_u64().is_none()) {
+            warn(format!("`{name}` is no count: {}", found.to_string().chars().take(40).collect::<String>()));
+        }
+    }
+    let whole = |name: &str| find(answer, name, 6).and_then(Value::as_u64).map(|n| n as f64);
+    let (passes, tokens) = (whole("spec_verify_ct"), whole("completion_tokens"));
+    let sglang =
+        |(name, server): &(&str, Server)| find(answer, name, 6).filter(|_| *server == Server::Sglang);
+    let cells = HISTOGRAMS.iter().find_map(sglang).and_then(Value::as_array);
+    let cells = cells.and_then(|cells| cells.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>());
+    let counted = cells.map(|cells| {
+        let gained = cells.iter().enumerate().map(|(at, count)| (at + 1) as f64 * count).sum::<f64>();
+        (cells.iter().sum::<f64>(), gained)
+    });
+    let counted = counted.filter(|(cycles, _)| *cycles > 0.0);
+    if let (Some(passes), Some((cycles, _))) = (passes, counted)
+        && (passes - cycles).abs() > SLACK * cycles.max(passes)
+    {
+        warn(format!("the histogram holds {cycles} cycles and `spec_verify_ct` says {passes}"));
+    }
+    // The first token is of the prefill, and what lies beyond a stop or the limit is cut off.
+    if let (Some(tokens), Some((_, gained))) = (tokens, counted)
+        && (tokens - gained).abs() > SLACK * tokens.max(gained) + CUT
+    {
+        warn(format!("the histogram gains {gained} tokens and `completion_tokens` says {tokens}"));
+    }
+    let (Some(said), Some((cycles, gained))) =
+        (find(answer, "spec_accept_length", 6).and_then(Value::as_f64), counted)
+    else {
+        return;
+    };
+    if (said - gained / cycles).abs() > SLACK * (gained / cycles) + CUT / cycles {
+        warn(format!("`spec_accept_length` says {said} and the histogram {:.3}", gained / cycles));
+    }
+}
+
+/// Relative difference of two figures that should be one.
+const SLACK: f64 = 0.02;
+/// Tokens of an answer that one figure may count and another not: the first, and what the last cycle drafted too far.
+const CUT: f64 = 16.0;
 
 fn interval(answer: &Value, line: u64) -> Result<Option<DecodeInterval>, String> {
     let histogram = HISTOGRAMS.iter().find_map(|(name, server)| Some((find(answer, name, 6)?, *server)));
@@ -147,6 +197,33 @@ mod tests {
             r#"{"meta_info": {"completion_tokens": 10, "spec_verify_ct": 40, "spec_accept_histogram": null}}"#,
         );
         assert_eq!((found.len(), summary.skipped.count), (0, 1));
+    }
+
+    #[test]
+    fn contradictions_are_told() {
+        let warnings = |meta: &str| {
+            let (_, summary) = import(&format!(r#"{{"meta_info": {{{meta}, "e2e_latency": 2}}}}"#));
+            summary
+                .warnings
+                .get("checksum")
+                .map_or(Vec::new(), |noted| noted.first.iter().map(|notice| notice.why.clone()).collect())
+        };
+        let all = |tokens: &str, passes: &str, length: &str, cells: &str| {
+            warnings(&format!(
+                r#""completion_tokens": {tokens}, "spec_verify_ct": {passes}, "spec_accept_length": {length},
+                "spec_accept_histogram": {cells}"#
+            ))
+        };
+        assert_eq!(all("100", "50", "2.0", "[10, 30, 10]"), Vec::<String>::new());
+        assert!(
+            all("100", "50", "2.0", "[10, 30, 1000]")[0].contains("1040 cycles and `spec_verify_ct` says 50")
+        );
+        assert!(all("100", "0", "2.0", "[10, 30, 10]")[0].contains("50 cycles and `spec_verify_ct` says 0"));
+        assert!(
+            all("-100", "50", "2.0", "[10, 30, 10]")[0].contains("`completion_tokens` is no count: -100")
+        );
+        assert!(all("100", "50", "7.0", "[10, 30, 10]")[0].contains("says 7 and the histogram 2.000"));
+        assert!(all("900", "50", "2.0", "[10, 30, 10]")[0].contains("gains 100 tokens"));
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl Open {
             return Err(format!("a matrix of {} GPUs with {} rows: it is cut", self.size, self.rows.len()));
         }
         match self.what {
-            What::Words { .. } => Ok(words(self.rows, self.numa)),
+            What::Words { .. } => words(self.rows, self.numa),
             What::Numbers { title, host } => numbers(title, host, &self.rows).map(Some),
         }
     }
@@ -129,21 +129,30 @@ fn numa_column(rest: &[&str]) -> Option<usize> {
     (after.len() >= 4 && after[..4] == ["CPU", "Affinity", "NUMA", "Affinity"]).then_some(cards + 1)
 }
 
-fn words(rows: Vec<Vec<String>>, numa: Vec<Option<u32>>) -> Option<PeerMatrix> {
+/// More NVLinks than any two GPUs have between them.
+const MOST_LINKS: u32 = 64;
+
+fn words(rows: Vec<Vec<String>>, numa: Vec<Option<u32>>) -> Result<Option<PeerMatrix>, String> {
     let off =
         || rows.iter().enumerate().flat_map(|(i, row)| row.iter().enumerate().filter(move |(j, _)| i != *j));
     let path =
         |word: &str| ["PIX", "PXB", "PHB", "NODE", "SYS", "SOC"].contains(&word) || word.starts_with("NV");
+    let links = |word: &str| word.strip_prefix("NV").and_then(|number| number.parse::<u32>().ok());
+    let odd =
+        |word: &str| word.starts_with("NV") && !links(word).is_some_and(|n| (1..=MOST_LINKS).contains(&n));
+    if let Some((_, word)) = off().find(|(_, word)| odd(word)) {
+        return Err(format!("`{word}` is no number of NVLinks between two GPUs"));
+    }
     let access = |word: &str| ["OK", "CNS", "GNS", "TNS", "NS", "DR", "U"].contains(&word);
     if off().all(|(_, word)| path(word)) {
-        return Some(PeerMatrix::Paths { words: rows, numa });
+        return Ok(Some(PeerMatrix::Paths { words: rows, numa }));
     }
     if !off().all(|(_, word)| access(word)) {
-        return None;
+        return Ok(None);
     }
     let can =
         rows.iter().map(|row| row.iter().map(|word| matches!(word.as_str(), "OK" | "X")).collect()).collect();
-    Some(PeerMatrix::Access { can })
+    Ok(Some(PeerMatrix::Access { can }))
 }
 
 fn numbers(title: Title, host: bool, rows: &[Vec<String>]) -> Result<PeerMatrix, String> {

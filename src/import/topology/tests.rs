@@ -65,3 +65,21 @@ fn a_cut_matrix_is_no_matrix() {
     let (_, summary) = of("     D\\D     0     1\n     0     1  oops\n     1     1     1\n");
     assert_eq!(summary.skipped.first[0].why, "`oops` is no figure");
 }
+
+#[test]
+fn contradicting_directions_and_impossible_links() {
+    let rows = |there: &str, back: &str| {
+        of(&format!(
+            "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \t{there}\t0-31\t0\nGPU1\t{back}\t X \t0-31\t0\n\n"
+        ))
+    };
+    let (found, summary) = rows("NV18", "NV18");
+    assert_eq!((found.len(), summary.warnings.len(), summary.skipped.count), (1, 0, 0));
+    let (_, summary) = rows("NV18", "PHB");
+    assert_eq!(summary.warnings["one-sided"].first[0].why, "GPU0 to GPU1 is NV18 and GPU1 to GPU0 is PHB");
+    for word in ["NV999999999999", "NV0", "NV", "NV65"] {
+        let (found, summary) = rows(word, word);
+        assert_eq!((found.len(), summary.skipped.count), (0, 1), "{word}");
+        assert!(summary.skipped.first[0].why.contains("is no number of NVLinks"));
+    }
+}

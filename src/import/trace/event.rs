@@ -140,7 +140,12 @@ fn event(raw: &Raw) -> Result<Option<TraceEvent>, String> {
     let time = |number: Option<&Number>, what: &str| {
         number.and_then(Number::get).ok_or_else(|| format!("`{what}` is missing or no number"))
     };
-    let start = Seconds::from_us(time(raw.ts.as_ref(), "ts")?);
+    let begin = time(raw.ts.as_ref(), "ts")?;
+    // From the start of a machine or of the epoch, in µs: three centuries of it are enough.
+    if begin.abs() > 1e16 {
+        return Err(format!("a begin of {begin:e} µs"));
+    }
+    let start = Seconds::from_us(begin);
     let length = time(raw.dur.as_ref(), "dur")?;
     if !(0.0..1e12).contains(&length) {
         return Err(format!("a duration of {length} µs"));

@@ -43,6 +43,19 @@ enum Mixer {
     Linear,
 }
 
+/// What is said where neither `head_dim` nor a whole part of the hidden width tells how wide a head is.
+pub(super) fn note_on_width(fields: Fields<'_>, hidden: u32) -> Result<Option<String>, ConfigError> {
+    let heads = fields.optional_count(&["num_attention_heads"])?.unwrap_or(1).max(1);
+    let told = fields.optional_count(&["head_dim"])?.is_some_and(|width| width > 0);
+    let odd = !told && fields.get("kv_lora_rank").is_none() && !hidden.is_multiple_of(heads);
+    Ok(odd.then(|| {
+        format!(
+            "hidden_size {hidden} is no multiple of {heads} heads and no head_dim is given; a width of {} was taken.",
+            (hidden / heads).max(1)
+        )
+    }))
+}
+
 impl AttentionShape {
     pub(super) fn read(
         fields: Fields<'_>,
