@@ -297,8 +297,7 @@ mod tests {
     /// Found by fuzzing: such counters made the fit of acceptance search without end, or overflow.
     #[test]
     fn counters_beyond_what_can_be_counted_are_refused() {
-        let (found, summary) =
-            import(&dump(0, 3_000_000_000_000_000_000, [2_000_000_000_000_000_000, 5, 2]));
+        let (found, summary) = import(&dump(0, 3_000_000_000_000_000_000, [2_000_000_000_000_000_000, 5, 2]));
         assert!(found.is_empty() && summary.skipped.count >= 2, "{summary:?}");
         let engines: String = (0..3).map(|engine| dump(engine, 1 << 52, [1 << 52, 1 << 52, 0])).collect();
         let (found, summary) = import(&engines);
