@@ -13,11 +13,12 @@ use super::price::Pricing;
 use super::roofline::Cost;
 use crate::calibration::{CollectiveKey, Family, Forced, Lookup, Mode};
 use crate::collective::{
-    Backend, Choice, NcclEnvironment, NcclSettings, Policy, Request, choose, choose_with, model_time,
+    Backend, Choice, NcclEnvironment, NcclSettings, Policy, Request, choose_with, model_time,
 };
 use crate::runtime::{CollectiveOp, Execution};
 use crate::sourced::{Source, Sourced};
 use crate::units::{Bytes, Seconds};
+use std::cell::{OnceCell, RefCell};
 
 /// The collectives of one pass: what its policy says, read once.
 #[derive(Debug)]
@@ -26,16 +27,34 @@ pub(super) struct Collectives<'a> {
     settings: NcclSettings,
     /// Whether the user changes anything.
     plain: bool,
+    /// What NCCL would do as it was set when it was measured.
+    as_measured: OnceCell<(Policy, NcclSettings)>,
+    /// Those that were asked for before: the layers of a pass ask for the same.
+    known: RefCell<Vec<((CollectiveOp, u32, Bytes), Answer)>>,
 }
+
+/// The time of a collective, and what does it.
+type Answer = (Cost, Option<Exchange>);
 
 impl<'a> Collectives<'a> {
     pub(super) fn new(with: &'a Pricing<'a>) -> Self {
         let plain = *with.policy == Policy::default();
-        Self { with, settings: with.policy.environment.settings(), plain }
+        let settings = with.policy.environment.settings();
+        Self { with, settings, plain, as_measured: OnceCell::new(), known: RefCell::default() }
     }
 
     /// The time of a collective over `ranks`, `bytes` per rank, and what does it; one rank alone has nothing to do.
-    pub(super) fn cost(&self, op: CollectiveOp, ranks: u32, bytes: Bytes) -> (Cost, Option<Exchange>) {
+    pub(super) fn cost(&self, op: CollectiveOp, ranks: u32, bytes: Bytes) -> Answer {
+        let key = (op, ranks, bytes);
+        if let Some((_, answer)) = self.known.borrow().iter().find(|(known, _)| *known == key) {
+            return *answer;
+        }
+        let answer = self.answer(op, ranks, bytes);
+        self.known.borrow_mut().push((key, answer));
+        answer
+    }
+
+    fn answer(&self, op: CollectiveOp, ranks: u32, bytes: Bytes) -> Answer {
         if ranks <= 1 {
             let bound = Bound::Communication;
             let (time, source) = (Seconds::ZERO, Source::Derived);
@@ -61,10 +80,14 @@ impl<'a> Collectives<'a> {
             return true;
         }
         let with = self.with;
-        let measured_with = with.calibration.facts.as_ref().map(|facts| facts.environment.clone());
-        let environment = NcclEnvironment { variables: measured_with.unwrap_or_default() };
-        let nccl = Policy { backend: Some(Backend::Nccl), environment, ..Policy::default() };
-        let plain = choose(with.hardware, with.runtime.kind, &nccl, request);
+        let (nccl, settings) = self.as_measured.get_or_init(|| {
+            let measured_with = with.calibration.facts.as_ref().map(|facts| facts.environment.clone());
+            let environment = NcclEnvironment { variables: measured_with.unwrap_or_default() };
+            let nccl = Policy { backend: Some(Backend::Nccl), environment, ..Policy::default() };
+            let settings = nccl.environment.settings();
+            (nccl, settings)
+        });
+        let plain = choose_with(with.hardware, with.runtime.kind, nccl, settings, request);
         (plain.algorithm, plain.protocol, plain.transport)
             == (choice.algorithm, choice.protocol, choice.transport)
     }
