@@ -26,6 +26,6 @@ pub use breakdown::{PartTime, Share};
 pub use communication::{OtherWay, collective, other_way};
 pub use elastic::{Cause, Elastic, Scores};
 pub use pass::{Bound, CollectiveTotal, Exchange, PricedBlock, PricedOp, PricedPass};
-pub use price::{Pricing, price};
+pub use price::{Pricing, price, price_experts};
 pub use race::{Race, Stretch, race};
 pub use roofline::{COMPUTE_EFFICIENCY, Cost, Demand, Roofline, demand};

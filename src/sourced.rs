@@ -104,6 +104,9 @@ impl<T> Sourced<T> {
     {
         let Some(spread) = self.spread else { return self };
         let (value, share) = (number(self.value), score.abs() / SPREAD_DEVIATIONS);
+        if share <= 0.0 {
+            return Self { spread: None, ..self };
+        }
         let end = number(if score < 0.0 { spread.low } else { spread.high });
         let moved = if self.source >= Source::Fitted && value > 0.0 && end > 0.0 {
             value * (end / value).powf(share)

@@ -22,6 +22,7 @@ use crate::collective::{
 use crate::runtime::{CollectiveOp, Execution};
 use crate::sourced::{Source, Sourced};
 use crate::units::{Bytes, Seconds};
+use std::cell::{OnceCell, RefCell};
 
 /// The collectives of one pass: what its policy says, read once.
 #[derive(Debug)]
@@ -30,16 +31,45 @@ pub(super) struct Collectives<'a> {
     settings: NcclSettings,
     /// Whether the user changes anything.
     plain: bool,
+    /// What NCCL would do as it was set when it was measured.
+    as_measured: OnceCell<(Policy, NcclSettings)>,
+    /// Those that were asked for before: the layers of a pass ask for the same.
+    known: RefCell<Vec<((CollectiveOp, u32, Bytes), Answer)>>,
 }
+
+/// The time of a collective, and what does it.
+type Answer = (Cost, Option<Exchange>);
 
 impl<'a> Collectives<'a> {
     pub(super) fn new(with: &'a Pricing<'a>) -> Self {
         let plain = *with.policy == Policy::default();
-        Self { with, settings: with.policy.environment.settings(), plain }
+        let settings = with.policy.environment.settings();
+        Self { with, settings, plain, as_measured: OnceCell::new(), known: RefCell::default() }
     }
 
     /// The time of a collective over `ranks`, `bytes` per rank, and what does it; one rank alone has nothing to do.
-    pub(super) fn cost(&self, op: CollectiveOp, ranks: u32, bytes: Bytes) -> (Cost, Option<Exchange>) {
+    pub(super) fn cost(&self, op: CollectiveOp, ranks: u32, bytes: Bytes) -> Answer {
+        let key = (op, ranks, bytes);
+        if let Some((_, answer)) = self.known.borrow().iter().find(|(known, _)| *known == key) {
+            return *answer;
+        }
+        let answer = self.answer(op, ranks, bytes);
+        self.known.borrow_mut().push((key, answer));
+        answer
+    }
+
+    /// What NCCL does on this box as it was set when it was measured.
+    fn own_choice(&self, request: Request) -> Choice {
+        let with = self.with;
+        let (nccl, settings) = self.as_measured.get_or_init(|| {
+            let nccl = as_measured(with);
+            let settings = nccl.environment.settings();
+            (nccl, settings)
+        });
+        choose_with(with.hardware, with.runtime.kind, nccl, settings, request)
+    }
+
+    fn answer(&self, op: CollectiveOp, ranks: u32, bytes: Bytes) -> Answer {
         if ranks <= 1 {
             let bound = Bound::Communication;
             let (time, source) = (Seconds::ZERO, Source::Derived);
@@ -64,7 +94,7 @@ impl<'a> Collectives<'a> {
         if self.plain || choice.backend != Backend::Nccl {
             return true;
         }
-        let plain = own_choice(request, self.with);
+        let plain = self.own_choice(request);
         (plain.algorithm, plain.protocol, plain.transport)
             == (choice.algorithm, choice.protocol, choice.transport)
     }
@@ -79,18 +109,17 @@ impl<'a> Collectives<'a> {
         if told.is_some_and(|row| row.source == Source::Measured) {
             return told;
         }
-        let own = || choice.transport == own_choice(request, with).transport;
+        let own = || choice.transport == self.own_choice(request).transport;
         let untold = of(CollectiveKey { transport: None, ..key }).filter(|_| own());
         untold.or(told)
     }
 }
 
-/// What NCCL does on this box with the variables that were set when it was measured.
-fn own_choice(request: Request, with: &Pricing) -> Choice {
+/// NCCL with the variables that were set when the box was measured.
+fn as_measured(with: &Pricing) -> Policy {
     let measured_with = with.calibration.facts.as_ref().map(|facts| facts.environment.clone());
     let environment = NcclEnvironment { variables: measured_with.unwrap_or_default() };
-    let nccl = Policy { backend: Some(Backend::Nccl), environment, ..Policy::default() };
-    choose(with.hardware, with.runtime.kind, &nccl, request)
+    Policy { backend: Some(Backend::Nccl), environment, ..Policy::default() }
 }
 
 /// Rows of NCCL that a pass would ask for and cannot use, since they went another way.
@@ -123,7 +152,7 @@ pub fn other_way(request: Request, with: &Pricing) -> Option<OtherWay> {
         (fit.of.op, fit.of.ranks, fit.of.transport) == (request.op, request.ranks, choice.transport)
             && fit.of.family == Family::Nccl
     });
-    let own = own_choice(request, with).transport;
+    let own = choose(with.hardware, with.runtime.kind, &as_measured(with), request).transport;
     let untold = measured.contains(&None).then_some(own);
     let measured: Vec<Transport> = measured.into_iter().flatten().chain(untold).collect();
     let passed_by = !measured.is_empty() && !measured.contains(&choice.transport) && !fitted;

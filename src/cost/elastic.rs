@@ -188,7 +188,7 @@ impl Group {
     fn factor(&self, scores: &Scores) -> f64 {
         let sum: f64 =
             self.causes.iter().flatten().map(|(cause, reach)| reach.at(scores[*cause as usize])).sum();
-        sum.exp()
+        if sum.abs() > 0.0 { sum.exp() } else { 1.0 }
     }
 }
 
@@ -241,7 +241,14 @@ impl Elastic {
                     Execution::Graph => Vec::new(),
                 },
                 time: Sourced { spread: None, ..pass.time },
-                ..pass.clone()
+                kind: pass.kind,
+                batch: pass.batch,
+                execution: pass.execution,
+                launch: pass.launch,
+                host_source: pass.host_source,
+                device_time: pass.device_time,
+                issue_time: pass.issue_time,
+                allreduce: pass.allreduce,
             },
             groups,
             blocks,

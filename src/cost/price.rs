@@ -37,14 +37,8 @@ pub struct Pricing<'a> {
 /// (`cost::spread`).
 pub fn price(pass: &ForwardPass, with: &Pricing) -> PricedPass {
     let host = Variant::host(with.runtime, End::Middle);
-    let pricer = Pricer {
-        with,
-        roofline: Roofline::of(&with.hardware.gpu, kernel::smallest(with)),
-        collectives: Collectives::new(with),
-        host,
-        amid: launch::amid(pass, with),
-    };
-    let blocks: Vec<_> = pass.blocks.iter().map(|block| pricer.block(block)).collect();
+    let pricer = Pricer::new(pass, with);
+    let blocks = pricer.blocks(&pass.blocks);
     let nodes = total_kernels(&blocks, &pass.sequence);
     let launch = host.launch(with.execution, nodes);
     let middle = race(&blocks, &pass.sequence, with.execution, launch, |op| (op.issue, op.device));
@@ -69,6 +63,26 @@ pub fn price(pass: &ForwardPass, with: &Pricing) -> PricedPass {
         issue_time: middle.issue,
         allreduce: allreduces(pass, &blocks),
         blocks,
+    }
+}
+
+/// The priced pass `like` with experts as `pass`, which differs from it in nothing else: blocks without experts come back
+/// empty, and times and totals of the whole are those of `like`.
+pub fn price_experts(pass: &ForwardPass, like: &PricedPass, with: &Pricing) -> PricedPass {
+    let pricer = Pricer::new(pass, with);
+    let blocks = pass.blocks.iter().zip(&like.blocks).map(|(block, like)| pricer.experts(block, like));
+    PricedPass {
+        blocks: blocks.collect(),
+        sequence: Vec::new(),
+        kind: like.kind,
+        batch: like.batch,
+        execution: like.execution,
+        launch: like.launch,
+        host_source: like.host_source,
+        time: like.time,
+        device_time: like.device_time,
+        issue_time: like.issue_time,
+        allreduce: like.allreduce,
     }
 }
 
@@ -105,22 +119,88 @@ struct Pricer<'a> {
     amid: Seconds,
 }
 
-impl Pricer<'_> {
-    fn block(&self, block: &Block) -> PricedBlock {
-        let mut ops = Vec::with_capacity(block.ops.len());
-        let mut rest = block.ops.as_slice();
-        let routed = block.ops.iter().any(|op| matches!(op.kind, OpKind::Experts { .. }));
-        while let [op, after @ ..] = rest {
-            if let Some(module) = module::at(rest, self.with, &self.roofline) {
-                let whole = Op { label: module.label, ..*op };
-                ops.push(self.priced(whole, module.kernels, (module.cost, None)));
-                rest = &rest[module.length..];
-            } else {
-                ops.push(self.priced(*op, kernels(&op.kind), self.cost(op, routed)));
-                rest = after;
-            }
+/// Where each priced operation of a block begins among its operations, and where the block ends.
+type Starts = Vec<usize>;
+
+impl<'a> Pricer<'a> {
+    fn new(pass: &ForwardPass, with: &'a Pricing<'a>) -> Self {
+        Self {
+            with,
+            roofline: Roofline::of(&with.hardware.gpu, kernel::smallest(with)),
+            collectives: Collectives::new(with),
+            host: Variant::host(with.runtime, End::Middle),
+            amid: launch::amid(pass, with),
         }
-        PricedBlock { name: block.name, ops }
+    }
+
+    /// Layers of several kinds begin with the same operations (attention): these are priced once.
+    fn blocks(&self, blocks: &[Block]) -> Vec<PricedBlock> {
+        let mut priced: Vec<PricedBlock> = Vec::with_capacity(blocks.len());
+        let mut starts: Vec<Starts> = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let common = |other: &Block| block.ops.iter().zip(&other.ops).take_while(|(a, b)| a == b).count();
+            let alike = (0..priced.len()).map(|at| (common(&blocks[at]), at)).max();
+            let mut ops = Vec::with_capacity(block.ops.len());
+            let mut begins = Starts::with_capacity(block.ops.len() + 1);
+            begins.push(0);
+            if let Some((common, at)) = alike {
+                // A module is the same where the operation after it is; streams depend on what else is in the block.
+                let ends = starts[at].iter().skip(1).zip(&priced[at].ops);
+                let same = ends.take_while(|(end, op)| **end < common && is_alone(op.label));
+                for (end, op) in same {
+                    ops.push(op.clone());
+                    begins.push(*end);
+                }
+            }
+            self.rest_of(block, &mut ops, &mut begins);
+            priced.push(PricedBlock { name: block.name, ops });
+            starts.push(begins);
+        }
+        priced
+    }
+
+    /// Prices what follows the operations of a block that are priced already.
+    fn rest_of(&self, block: &Block, ops: &mut Vec<PricedOp>, begins: &mut Starts) {
+        let routed = is_routed(block);
+        let mut at = begins.last().copied().unwrap_or(0);
+        while let [op, ..] = &block.ops[at..] {
+            let (priced, length) = self.next(op, &block.ops[at..], routed);
+            ops.push(priced);
+            at += length;
+            begins.push(at);
+        }
+    }
+
+    /// The first of some operations, alone or as the module that it begins, and how many it stands for.
+    fn next(&self, op: &Op, rest: &[Op], routed: bool) -> (PricedOp, usize) {
+        if let Some(module) = module::at(rest, self.with, &self.roofline) {
+            let whole = Op { label: module.label, ..*op };
+            return (self.priced(whole, module.kernels, (module.cost, None)), module.length);
+        }
+        (self.priced(*op, kernels(&op.kind), self.cost(op, routed)), 1)
+    }
+
+    /// The block `like` with the experts of `block`, which differs from it in nothing else.
+    fn experts(&self, block: &Block, like: &PricedBlock) -> PricedBlock {
+        let mut priced = PricedBlock { name: block.name, ops: Vec::new() };
+        let Some(at) = block.ops.iter().position(|op| matches!(op.kind, OpKind::Experts { .. })) else {
+            return priced;
+        };
+        // A module may begin one operation before, with their selection, and has their name.
+        let before = at.saturating_sub(1);
+        let first = &block.ops[before..];
+        let (whole, length) = match &first[0] {
+            op if op.label == "topk" => self.next(op, first, true),
+            op => (self.priced(*op, kernels(&op.kind), self.cost(op, true)), 1),
+        };
+        let experts = if length > 1 { whole } else { self.next(&block.ops[at], &block.ops[at..], true).0 };
+        priced.ops.clone_from(&like.ops);
+        let place = priced.ops.iter().position(|op| op.label == experts.label);
+        match place {
+            Some(place) => priced.ops[place] = experts,
+            None => priced.ops.clear(),
+        }
+        priced
     }
 
     fn cost(&self, op: &Op, routed: bool) -> (Cost, Option<Exchange>) {
@@ -153,6 +233,15 @@ impl Pricer<'_> {
             exchange,
         }
     }
+}
+
+fn is_routed(block: &Block) -> bool {
+    block.ops.iter().any(|op| matches!(op.kind, OpKind::Experts { .. }))
+}
+
+/// Whether an operation takes the same time whatever else its block holds.
+fn is_alone(label: &str) -> bool {
+    !label.starts_with("shared")
 }
 
 /// Most tokens for which shared experts get a stream of their own: vLLM's

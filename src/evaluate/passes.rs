@@ -58,6 +58,15 @@ pub(super) fn verify_pass(setup: &ModelledSetup, overlap: ExpertOverlap) -> Pric
     target_pass(setup, PassKind::Verify, setup.common.draft_tokens, &setup.verify, overlap)
 }
 
+/// The priced verify pass `like` with experts shared as `overlap` says: exact in the blocks that have experts, and without
+/// the operations of the others.
+pub(super) fn verify_again(setup: &ModelledSetup, overlap: ExpertOverlap, like: &PricedPass) -> PricedPass {
+    let batch = batch(setup, setup.common.draft_tokens);
+    let (model, parallel, runtime) = (&setup.model, setup.parallel, &setup.runtime);
+    let pass = forward::build(model, parallel, runtime, PassKind::Verify, batch, overlap);
+    cost::price_experts(&pass, like, &pricing(setup, &setup.verify))
+}
+
 fn target_pass(
     setup: &ModelledSetup,
     kind: PassKind,

@@ -20,7 +20,7 @@ pub use point::Sureness;
 pub(super) use surely::{make_sure, of as uncertainty};
 
 use super::known::{Known, common};
-use super::passes::{cycle, host_work, pricing, verify_pass};
+use super::passes::{cycle, host_work, pricing, verify_again};
 use super::variation::{Changes, vary_with};
 use crate::analytic::Parts;
 use crate::cost::Elastic;
@@ -157,7 +157,7 @@ impl ElasticCycle {
             shape: cycle.shape,
             baseline: Elastic::new(&cycle.baseline, &pricing(setup, &setup.baseline)),
             verify: {
-                let ends = ExpertOverlap::RANGE.map(|overlap| verify_pass(setup, overlap));
+                let ends = ExpertOverlap::RANGE.map(|overlap| verify_again(setup, overlap, &cycle.verify));
                 Elastic::with_overlaps(&cycle.verify, &ends, &pricing(setup, &setup.verify))
             },
             draft,
@@ -185,14 +185,30 @@ impl ElasticCycle {
             baseline: self.baseline.at(causes),
             baseline_host: HostWork::exposed(runtime.host_per_step),
             verify: self.verify.at(causes),
-            draft: match &self.draft {
-                ElasticDraft::Lookup(time) => DraftWork::Lookup(moves.lookup(*time)),
-                ElasticDraft::Passes { step, extend } => DraftWork::Passes {
-                    step: step.as_ref().map(|step| step.at(causes)),
-                    extend: extend.at(causes),
-                },
-            },
+            draft: self.draft.at(moves),
             host: host_work(&runtime, self.overlap),
+        }
+    }
+
+    /// Moves a cycle that [`ElasticCycle::at`] gave.
+    fn move_to(&self, moves: &Moves, cycle: &mut Cycle) {
+        let runtime = moves.host_costs(&self.runtime);
+        cycle.baseline = self.baseline.at(&moves.causes);
+        cycle.baseline_host = HostWork::exposed(runtime.host_per_step);
+        cycle.verify = self.verify.at(&moves.causes);
+        cycle.draft = self.draft.at(moves);
+        cycle.host = host_work(&runtime, self.overlap);
+    }
+}
+
+impl ElasticDraft {
+    fn at(&self, moves: &Moves) -> DraftWork {
+        match self {
+            Self::Lookup(time) => DraftWork::Lookup(moves.lookup(*time)),
+            Self::Passes { step, extend } => DraftWork::Passes {
+                step: step.as_ref().map(|step| step.at(&moves.causes)),
+                extend: extend.at(&moves.causes),
+            },
         }
     }
 }

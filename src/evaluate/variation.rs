@@ -14,6 +14,7 @@ use crate::scenario::{Common, Method, ModelledSetup, PassSettings, Setup, Stated
 use crate::sourced::Sourced;
 use crate::speculation::Cycle;
 use crate::units::Seconds;
+use std::sync::Arc;
 
 /// A case with the parts that had to be predicted because an input of theirs changed.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,8 +39,20 @@ pub(super) fn vary_with(
     common: &Common,
     model: Option<Box<Cycle>>,
 ) -> Varied {
+    let mut varied = vary_without_model(changes, base, common, model.as_deref());
+    varied.known.model = model;
+    varied
+}
+
+/// The same, whose case does not keep the cycle.
+pub(super) fn vary_without_model(
+    changes: Changes,
+    base: &Known,
+    common: &Common,
+    model: Option<&Cycle>,
+) -> Varied {
     let stated = &common.stated;
-    let changes = changes.that_matter(base.model.as_deref(), model.as_deref());
+    let changes = changes.that_matter(base.model.as_deref(), model);
     let mut predicted = Vec::new();
     let mut unpredictable = Vec::new();
     let mut note = |name, change: Change, is_stated: bool| {
@@ -55,15 +68,15 @@ pub(super) fn vary_with(
         changes.baseline,
         &stated.baseline,
         (base.baseline_step, base.baseline_allreduce),
-        model.as_ref().map(|m| (m.baseline_time(), &m.baseline)),
+        model.map(|m| (m.baseline_time(), &m.baseline)),
     );
     let (verify, allreduce) = pass(
         changes.verify,
         &stated.verify,
         (base.verify, base.allreduce),
-        model.as_ref().map(|m| (m.verify.time, &m.verify)),
+        model.map(|m| (m.verify.time, &m.verify)),
     );
-    let (draft_host, draft, host) = draft_and_host(changes.draft_host, common, base, model.as_deref());
+    let (draft_host, draft, host) = draft_and_host(changes.draft_host, common, base, model);
     let known = Known {
         batch: common.batch,
         accept_limit: accept_limit(common),
@@ -80,7 +93,7 @@ pub(super) fn vary_with(
         draft_host,
         draft,
         host,
-        model,
+        model: None,
         observed: None,
     };
     Varied { known, predicted, unpredictable }
@@ -262,7 +275,7 @@ fn shape(common: &Common) -> (Method, u32, u32, u32) {
 fn surroundings_differ(m: &ModelledSetup, n: &ModelledSetup) -> bool {
     m.hardware.name != n.hardware.name
         || m.calibration.name != n.calibration.name
-        || m.model != n.model
+        || !(Arc::ptr_eq(&m.model, &n.model) || m.model == n.model)
         || m.runtime != n.runtime
         || m.parallel != n.parallel
         || m.context != n.context

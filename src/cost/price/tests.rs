@@ -1,5 +1,6 @@
 //! Whole passes against the reference figures, and laws.
 
+mod again;
 mod laws;
 mod measured;
 mod reference;

@@ -10,7 +10,7 @@ use super::rates::RateTables;
 use super::{Case, ElasticCycle};
 use crate::analytic::Verdict;
 use crate::evaluate::known::Known;
-use crate::evaluate::variation::{Changes, vary_with};
+use crate::evaluate::variation::{Changes, vary_without_model};
 use crate::scenario::{Common, Setup};
 use crate::sourced::{SPREAD_DEVIATIONS, Sourced, Spread};
 use crate::speculation::Cycle;
@@ -98,11 +98,17 @@ impl Shared {
         };
         let case = Case { setup, rates, model };
         let unmoved = case.statements(&Moves::new(std::iter::empty()));
-        let speedup = |base: &Known, moves: &Moves, statements: &Common| {
-            let varied = vary_with(changes, base, statements, case.cycle(moves));
+        let still = Moves::new(std::iter::empty());
+        let mut cycle = case.model.as_ref().map(|model| model.at(&still));
+        let mut speedup = |base: &Known, moves: &Moves, statements: &Common| {
+            if let (Some(model), Some(cycle)) = (&case.model, &mut cycle) {
+                model.move_to(moves, cycle);
+            }
+            let varied = vary_without_model(changes, base, statements, cycle.as_ref());
             vec![varied.known.parts().speedup_value()]
         };
-        let at = |base: &Known, input: Input, score: f64| {
+        let middle = speedup(&self.middle, &still, &unmoved);
+        let mut at = |base: &Known, input: Input, score: f64| {
             let moves = moves(input, score);
             match input {
                 Input::Cause(_) | Input::Host(_) => speedup(base, &moves, &unmoved),
@@ -112,15 +118,12 @@ impl Shared {
         // In the order of a study, so that sums round alike.
         let own: Vec<Input> = inputs::of_case(&case).into_iter().map(|(input, _)| input).collect();
         let others = self.inputs.iter().map(|(input, _)| *input).filter(|input| !own.contains(input));
-        let ends = |input: Input| {
+        let mut ends = |input: Input| {
             let base = self.inputs.iter().find(|(known, _)| *known == input);
             let base = base.map_or([&self.middle; 2], |(_, [low, high])| [low, high]);
             let [low, high] = [0, 1].map(|end| at(base[end], input, ENDS[end]));
             Ends { low, high }
         };
-        FirstOrder {
-            middle: speedup(&self.middle, &Moves::new(std::iter::empty()), &unmoved),
-            inputs: own.iter().copied().chain(others).map(ends).collect(),
-        }
+        FirstOrder { middle, inputs: own.iter().copied().chain(others).map(&mut ends).collect() }
     }
 }
