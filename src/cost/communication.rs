@@ -34,8 +34,11 @@ pub(super) struct Collectives<'a> {
     /// What NCCL would do as it was set when it was measured.
     as_measured: OnceCell<(Policy, NcclSettings)>,
     /// Those that were asked for before: the layers of a pass ask for the same.
-    known: RefCell<Vec<((CollectiveOp, u32, Bytes), Answer)>>,
+    known: RefCell<Vec<(Asked, Answer)>>,
 }
+
+/// Operation, ranks, bytes per rank.
+type Asked = (CollectiveOp, u32, Bytes);
 
 /// The time of a collective, and what does it.
 type Answer = (Cost, Option<Exchange>);
