@@ -71,10 +71,10 @@ fn pass(out: &mut impl Write, step: u64, clock: f64) -> io::Result<f64> {
         }
     }
     let end = device.max(host) + 200.0;
-    write!(
+    writeln!(
         out,
         "  {{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#{step}\", \"pid\": 4117, \"tid\": 4117, \"ts\": {clock:.3}, \
-         \"dur\": {:.3}}},\n",
+         \"dur\": {:.3}}},",
         end - clock
     )?;
     Ok(end)

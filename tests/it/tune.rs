@@ -385,7 +385,7 @@ fn tables_keep_the_width_and_no_block_is_printed_twice() {
                 assert!(one["notes"].to_string().contains("one-shot all-reduce"), "{one}");
             }
         }
-        assert!(commands[0]["notes"].to_string().contains("Keep the flags of yours"));
+        assert!(commands[0]["notes"].to_string().contains("Keep from your own command"));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Whole logs: ranks, restarts, wrappings, cuts, pairs.
 
+use std::fmt::Write as _;
+
 use super::super::rate::RateForm;
 use super::*;
 use crate::import::serving::Basis;
@@ -241,12 +243,14 @@ proptest::proptest! {
             for (tick, order) in orders.iter().enumerate() {
                 let ranks = if shuffled { *order } else { [0, 1, 2, 3, 4, 5, 6, 7] };
                 for rank in ranks {
-                    text += &format!(
+                    writeln!(
+                        text,
                         "[2026-04-01 10:00:{tick:02} TP{rank}] Decode batch, #running-req: 4, #token: {}, token usage: 0.29, \
                          accept len: 2.{tick:02}, accept rate: 0.5, cuda graph: True, gen throughput (token/s): 300.{tick:02}, \
-                         #queue-req: 0\n",
+                         #queue-req: 0",
                         1000 + tick
-                    );
+                    )
+                    .expect("a string takes all");
                 }
             }
             text

@@ -40,9 +40,10 @@ fn several(steps: &[Step], most: u32, fixed: Option<&Fixed>, candidates: &[Candi
 fn alone(step: &Step, most: u32, candidates: &[Candidate<'_>]) -> Paste {
     let service = step.setting.service;
     let methods: Vec<Method> = candidates.iter().map(|c| c.setup.common.method).collect();
-    let named = match service == Service::default() {
-        true => String::new(),
-        false => format!(" ({})", step.setting.words(&methods)),
+    let named = if service == Service::default() {
+        String::new()
+    } else {
+        format!(" ({})", step.setting.words(&methods))
     };
     let place = format!("Best for {} alone{named}", range(step.from, step.to));
     let (mut flags, mut notes, words) = match step.setting.draft {

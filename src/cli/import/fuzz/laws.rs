@@ -20,7 +20,7 @@ pub(super) fn check(word: &'static str, bytes: &[u8], run: u64) {
     let whole = read(kind, bytes, 1 << 16);
     of_summary(&whole.1, bytes);
     of_intervals(&whole.0);
-    results(kind, bytes, &whole, (run % 2 == 0).then_some("rtx-4090"));
+    results(kind, bytes, &whole, run.is_multiple_of(2).then_some("rtx-4090"));
     match run % 8 {
         0 => assert_eq!(read(kind, bytes, 7), whole, "the size of reads shows"),
         2 => packed(kind, bytes, (run / 8) as usize),
