@@ -2,7 +2,7 @@
 //! that CUDA shows to this process.
 //!
 //! Device times come from events around a graph of many operations whose operands rotate through more memory than L2
-//! holds (see [`timing`]); host times from the host's clock. Every kernel is compared with the host on a small instance
+//! holds (see `timing`); host times from the host's clock. Every kernel is compared with the host on a small instance
 //! before its first measurement, every collective on the instance that is measured.
 //! What no part of this module does: change clocks, power limits or modes of a GPU, use NVLink multicast.
 

@@ -110,7 +110,7 @@ pub fn sweep_json_row(row: &Row, columns: &[String], out: &mut Vec<u8>) {
     out.extend_from_slice(b"}\n");
 }
 
-/// The first line of a shard's file: what it is a part of, and which points its rows are ([`places`]).
+/// The first line of a shard's file: what it is a part of, and which points its rows are (`places`).
 pub fn sweep_shard_line(csv: bool, id: &str, shard: Shard, grid: &Grid, columns: &[String]) -> String {
     let (Shard { index, of }, total) = (shard, grid.total());
     let points = shard.range(total);
