@@ -3,10 +3,8 @@
 use super::excess::Ratios;
 use super::known::{Known, common};
 use super::variation::{Varied, vary};
-use crate::analytic::Parts;
+use crate::analytic::{Parts, step_from_throughput};
 use crate::scenario::{MeasuredBatch, Setup, Stated};
-use crate::sourced::{Source, Sourced};
-use crate::units::TokensPerSecond;
 
 /// A variation's numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -123,7 +121,7 @@ fn measured(base: &Setup, row: &MeasuredBatch) -> Setup {
     }
     let baseline = &mut common.stated.baseline;
     if let Some(rate) = row.without.filter(|_| baseline.observed.is_none()) {
-        baseline.observed = Some(step(rate, row.batch));
+        baseline.observed = Some(step_from_throughput(row.batch, rate));
         baseline.observed_throughput = Some(rate);
     }
     let drafts = row.drafted.is_none_or(|drafted| common.topk == 1 && drafted == common.steps);
@@ -131,16 +129,6 @@ fn measured(base: &Setup, row: &MeasuredBatch) -> Setup {
         common.stated.observed_throughput = row.with;
     }
     setup
-}
-
-/// The time in which a batch yields a token each.
-fn step(rate: Sourced<TokensPerSecond>, batch: u32) -> Sourced<crate::units::Seconds> {
-    let of = |rate: TokensPerSecond| crate::units::Seconds::new(f64::from(batch) / rate.get());
-    let step = Sourced::new(of(rate.value), rate.source.combine(Source::Derived));
-    match rate.spread {
-        Some(spread) => step.with_spread(of(spread.high), of(spread.low)),
-        None => step,
-    }
 }
 
 fn variant(case: &Case, varied: &Varied, ratios: &Ratios) -> Variant {

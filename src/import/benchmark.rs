@@ -11,9 +11,13 @@ mod specforge;
 mod vllm;
 
 use std::collections::BTreeMap;
+use std::io::BufRead;
 
 use serde::Serialize;
 
+use self::fields::{Fields, LONGEST};
+use super::serving::objects;
+use super::{Observation, Sink, Summary, What};
 use crate::units::{AcceptLength, Seconds, TokensPerSecond};
 
 pub(super) use sglang::SGLANG;
@@ -74,6 +78,29 @@ impl Benchmark {
             || self.accept_length.is_some_and(|length| length.get() > 1.0)
             || self.steps.is_some_and(|steps| steps > 0)
     }
+}
+
+/// Reads results, one JSON object after the other; one without throughput is skipped.
+fn read_results(
+    input: &mut dyn BufRead,
+    sink: &mut Sink,
+    ignored: &[&str],
+    result: impl Fn(&mut Fields, u64, &mut Summary) -> Benchmark,
+) -> Summary {
+    let mut noted = Summary::default();
+    let mut summary = objects::each_up_to(LONGEST, input, |line, value| {
+        let mut fields = Fields::new(value.as_object().ok_or("no object")?);
+        let found = result(&mut fields, line, &mut noted);
+        fields.unknown(ignored, &mut noted);
+        if found.throughput.is_none() {
+            return Err("no `output_throughput` in it".to_owned());
+        }
+        sink(Observation::at(line, What::Benchmark(Box::new(found))));
+        Ok(true)
+    });
+    summary.warnings.append(&mut noted.warnings);
+    summary.unknown = noted.unknown;
+    summary
 }
 
 #[cfg(test)]

@@ -47,3 +47,18 @@ pub use rate::{RateForm, RateSegment};
 pub(super) use responses::RESPONSES;
 pub(super) use tensorrt::ITERATIONS;
 pub use timeline::{Timeline, Window};
+
+/// The intervals that a reader makes of a text.
+#[cfg(test)]
+fn intervals_of(
+    read: impl Fn(&mut dyn std::io::BufRead, &mut super::Sink) -> super::Summary,
+    text: &str,
+) -> (Vec<DecodeInterval>, super::Summary) {
+    let mut found = Vec::new();
+    let summary = read(&mut text.as_bytes(), &mut |observation| {
+        if let super::What::Decode(interval) = observation.what {
+            found.push(*interval);
+        }
+    });
+    (found, summary)
+}

@@ -12,6 +12,7 @@ use super::gpu_name;
 use crate::calibration::FORMAT;
 use crate::hardware::{Gpu, gpu_entries, gpu_preset};
 use crate::import::Collective;
+use crate::validation;
 
 /// Operations that calibrations know.
 const OPS: [&str; 4] = ["all-reduce", "all-gather", "reduce-scatter", "all-to-all"];
@@ -274,9 +275,7 @@ fn rows(points: &BTreeMap<Key, Point>, out: &mut String) {
 
 /// Linear between order statistics, to the nanosecond.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = share * (sorted.len() - 1) as f64;
-    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    ((low + (high - low) * place.fract()) * 1e3).round() / 1e3
+    (validation::quantile(sorted, share) * 1e3).round() / 1e3
 }
 
 /// A text as YAML takes it whatever it holds: JSON's double quotes, and escapes for what YAML calls unprintable.

@@ -22,6 +22,11 @@ impl<'a> Fields<'a> {
         Self { map, known: Vec::new(), odd: Vec::new() }
     }
 
+    /// Whether a key is there, whatever it holds; that alone does not make it known.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.map.contains_key(key)
+    }
+
     pub(super) fn value(&mut self, key: &'a str) -> Option<&'a Value> {
         self.known.push(key);
         self.map.get(key).filter(|value| !value.is_null())

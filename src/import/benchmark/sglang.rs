@@ -4,10 +4,9 @@ use std::io::BufRead;
 
 use serde_json::Value;
 
-use super::Benchmark;
-use super::fields::{Fields, LONGEST, accept_length, cautions, seconds, throughput};
-use crate::import::serving::objects;
-use crate::import::{Claim, Head, Importer, Observation, Sink, Summary, What};
+use super::fields::{Fields, accept_length, cautions, seconds, throughput};
+use super::{Benchmark, read_results};
+use crate::import::{Claim, Head, Importer, Sink, Summary};
 
 /// The importer.
 pub(in crate::import) const SGLANG: Importer = Importer {
@@ -60,25 +59,13 @@ const IGNORED: &[&str] = &[
 ];
 
 fn read(input: &mut dyn BufRead, sink: &mut Sink) -> Summary {
-    let mut noted = Summary::default();
-    let mut summary = objects::each_up_to(LONGEST, input, |line, value| {
-        let map = value.as_object().ok_or("no object")?;
-        let mut fields = Fields::new(map);
-        let found = if map.contains_key("acc_length") || map.contains_key("batch_size") {
-            one_batch(&mut fields, line, &mut noted)
+    read_results(input, sink, IGNORED, |fields, line, noted| {
+        if fields.has("acc_length") || fields.has("batch_size") {
+            one_batch(fields, line, noted)
         } else {
-            serving(&mut fields, line, &mut noted)
-        };
-        fields.unknown(IGNORED, &mut noted);
-        if found.throughput.is_none() {
-            return Err("no `output_throughput` in it".to_owned());
+            serving(fields, line, noted)
         }
-        sink(Observation::at(line, What::Benchmark(Box::new(found))));
-        Ok(true)
-    });
-    summary.warnings.append(&mut noted.warnings);
-    summary.unknown = noted.unknown;
-    summary
+    })
 }
 
 fn serving(fields: &mut Fields, line: u64, summary: &mut Summary) -> Benchmark {

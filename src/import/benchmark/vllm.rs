@@ -2,10 +2,9 @@
 
 use std::io::BufRead;
 
-use super::Benchmark;
-use super::fields::{Fields, LONGEST, accept_length, cautions, seconds, throughput};
-use crate::import::serving::objects;
-use crate::import::{Claim, Head, Importer, Observation, Sink, Summary, What};
+use super::fields::{Fields, accept_length, cautions, seconds, throughput};
+use super::{Benchmark, read_results};
+use crate::import::{Claim, Head, Importer, Sink, Summary};
 use crate::units::AcceptLength;
 
 /// The importer.
@@ -50,20 +49,7 @@ const IGNORED: &[&str] = &[
 ];
 
 fn read(input: &mut dyn BufRead, sink: &mut Sink) -> Summary {
-    let mut noted = Summary::default();
-    let mut summary = objects::each_up_to(LONGEST, input, |line, value| {
-        let mut fields = Fields::new(value.as_object().ok_or("no object")?);
-        let found = result(&mut fields, line, &mut noted);
-        fields.unknown(IGNORED, &mut noted);
-        if found.throughput.is_none() {
-            return Err("no `output_throughput` in it".to_owned());
-        }
-        sink(Observation::at(line, What::Benchmark(Box::new(found))));
-        Ok(true)
-    });
-    summary.warnings.append(&mut noted.warnings);
-    summary.unknown = noted.unknown;
-    summary
+    read_results(input, sink, IGNORED, result)
 }
 
 fn result(fields: &mut Fields, line: u64, summary: &mut Summary) -> Benchmark {

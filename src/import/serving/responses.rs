@@ -168,13 +168,7 @@ mod tests {
     use super::*;
 
     fn import(text: &str) -> (Vec<DecodeInterval>, Summary) {
-        let mut found = Vec::new();
-        let summary = read(&mut text.as_bytes(), &mut |observation| {
-            if let What::Decode(interval) = observation.what {
-                found.push(*interval);
-            }
-        });
-        (found, summary)
+        super::super::intervals_of(read, text)
     }
 
     #[test]

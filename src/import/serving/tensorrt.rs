@@ -117,13 +117,7 @@ mod tests {
         "acceptanceLength": 2.625, "iterLatencyMS": 4.1, "draftOverhead": 0.131}}"#;
 
     fn import(text: &str) -> (Vec<DecodeInterval>, Summary) {
-        let mut found = Vec::new();
-        let summary = read(&mut text.as_bytes(), &mut |observation| {
-            if let What::Decode(interval) = observation.what {
-                found.push(*interval);
-            }
-        });
-        (found, summary)
+        super::super::intervals_of(read, text)
     }
 
     #[test]
